@@ -1,0 +1,132 @@
+"""What the engine sees of an evaluator: compile and measure are separate, asynchronous, and never raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from evaluator.result import DeviceInfo, Evaluation, Resources, Status, Toolchain
+from genome.limits import DeviceLimits
+from genome.variant import Target, Variant
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compilation ended. ``status`` is OK or why there is no binary."""
+
+    ticket: int
+    status: Status
+    message: str = ""
+    resources: Resources = field(default_factory=Resources)
+    compile_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A variant went through the cascade.
+
+    Attributes:
+        evaluations: One for each tuned size that was reached, in campaign order; the last one tells the failure.
+        checks: One for each check size that was reached.
+    """
+
+    ticket: int
+    evaluations: tuple[Evaluation, ...]
+    checks: tuple[Evaluation, ...] = ()
+
+    @property
+    def failure(self) -> Evaluation | None:
+        """The first evaluation that is not OK, or None."""
+        return next((e for e in (*self.evaluations, *self.checks) if e.status is not Status.OK), None)
+
+
+Event = Compiled | Measured
+
+
+@dataclass(frozen=True)
+class SizeComparison:
+    """Champion against baseline at one size, medians over fresh processes, interval of the ratio by bootstrap."""
+
+    size: str
+    baseline_ms: float
+    best_ms: float
+    speedup: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The final proof of one champion: interleaved with the baseline in fresh processes, verified on check sizes.
+
+    Attributes:
+        variant: Digest of the champion.
+        sizes: One row for each tuned size.
+        speedup, low, high: Weighted geometric mean over sizes and its 95% bootstrap interval over processes.
+        verified: True if every tuned and check size matched the oracle, before and after timing.
+        message: Why not, for a person; empty when verified.
+        processes: Fresh processes that took part.
+        checks: Evaluations at the check sizes; ``fallback`` tells where the baseline ran instead.
+    """
+
+    variant: str
+    sizes: tuple[SizeComparison, ...]
+    speedup: float
+    low: float
+    high: float
+    verified: bool
+    message: str = ""
+    processes: int = 0
+    checks: tuple[Evaluation, ...] = ()
+
+
+class Evaluator(Protocol):
+    """One device with its compilers. Methods return at once except where stated; all failures are values."""
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The hardware."""
+
+    @property
+    def toolchain(self) -> Toolchain:
+        """Driver and compiler."""
+
+    @property
+    def limits(self) -> DeviceLimits:
+        """Launch limits of the device."""
+
+    @property
+    def target(self) -> Target:
+        """The language it compiles."""
+
+    def open(self, baseline: Variant) -> Measured:
+        """Starts the processes, builds the oracle outputs, verifies and times the baseline at all sizes (blocks).
+
+        Raises:
+            EvaluatorError: If the baseline itself cannot be compiled, launched, or does not match the reference.
+        """
+
+    def compile(self, ticket: int, variant: Variant) -> None:
+        """Queues a compilation; a ``Compiled`` event follows."""
+
+    def measure(self, ticket: int) -> None:
+        """Queues a compiled ticket for the device; a ``Measured`` event follows."""
+
+    def discard(self, ticket: int) -> None:
+        """Forgets a compiled ticket that will not be measured."""
+
+    def events(self, timeout_s: float | None) -> list[Event]:
+        """Waits for at least one event (or the time-out), returns all that are there."""
+
+    def compare(
+        self, baseline: Variant, champions: Sequence[Variant], processes: int, progress: Callable[[int, int], None]
+    ) -> tuple[Comparison, ...]:
+        """Final proof of each champion in fresh processes, interleaved with the baseline (blocks)."""
+
+    def close(self) -> None:
+        """Ends every process. Idempotent."""
+
+
+class EvaluatorError(Exception):
+    """The device, the baseline or the reference is unusable: an error for the user, with how to mend it."""

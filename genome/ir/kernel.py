@@ -1,0 +1,171 @@
+"""A kernel in the loop IR: parameters, parallel axes and their digits, body, and what its rewrites rely on.
+
+A parallel axis is one integer, the global index ``blockIdx.x * blockDim.x + threadIdx.x`` say, written in mixed
+radix::
+
+    x = ((block * outer + o) * threads + t) * inner + v
+
+``o`` and ``v`` are instance loops of one thread (strided and contiguous coarsening), ``t`` is ``threadIdx``. Mapping
+transforms only set the digits; ``genome.transforms.mapping`` writes the index once all of them are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from genome.ir.expr import Expr, names
+from genome.ir.stmt import Body, Decl, Loop, Opaque, expressions, flatten
+
+
+@dataclass(frozen=True)
+class Param:
+    """A kernel parameter. ``ctype`` is the element type without qualifiers (``float``, ``unsigned char``)."""
+
+    name: str
+    ctype: str
+    pointer: bool = False
+    const: bool = False
+    restrict: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A parallel axis: the variable that holds the global index along one dimension of the launch.
+
+    Attributes:
+        name: Variable name in the source (``row``).
+        dim: Launch dimension that carries it (``x``, ``y`` or ``z``).
+        lower: Inclusive bound that the kernel's own guard enforces, or None.
+        upper: Exclusive bound that the kernel's own guard enforces, or None.
+        ctype: Declared C type.
+        outer: Strided coarsening: instances a thread, ``threads * inner`` apart.
+        threads: Threads of a block along it; 0 until the launch's block is known.
+        inner: Blocked coarsening: adjacent instances a thread.
+    """
+
+    name: str
+    dim: str
+    lower: Expr | None = None
+    upper: Expr | None = None
+    ctype: str = "int"
+    outer: int = 1
+    threads: int = 0
+    inner: int = 1
+
+    @property
+    def tile(self) -> int:
+        """Elements of the axis that a block covers."""
+        return self.outer * self.threads * self.inner
+
+
+@dataclass(frozen=True)
+class Divisible:
+    """``expr`` (over scalar parameters) must be a multiple of ``by``."""
+
+    expr: Expr
+    by: int
+
+
+@dataclass(frozen=True)
+class Equals:
+    """``expr`` (over scalar parameters) must have this value."""
+
+    expr: Expr
+    value: int
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """``expr`` (over scalar parameters) must not be smaller than ``value``."""
+
+    expr: Expr
+    value: int
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The pointer parameter must be a multiple of ``bytes``."""
+
+    param: str
+    bytes: int
+
+
+Condition = Divisible | Equals | AtLeast | Aligned
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One ``__global__`` function.
+
+    Attributes:
+        name: Entry name.
+        params: In the order of the signature.
+        axes: Parallel axes in source order; empty when the index map was not understood (geometry is locked).
+        body: Statements of one thread. Axis variables are free in it until the mapping is written; then it is the
+            path of blocks (or threads) that lie inside the axes' bounds.
+        tail: After mapping: what a thread outside ``inside`` runs instead, or None when every thread runs the body.
+        inside: After mapping: condition under which a thread runs ``body``.
+        inside_block: The same for the whole block at once; used as soon as the body holds a barrier.
+        prologue: Declarations in front of everything (index arithmetic).
+        shared: Shared arrays.
+        conditions: What must hold of parameters for the rewritten kernel to be right; the host guard checks it.
+        multiples: For integer variables, a number that always divides them.
+        mapped: True once the mapping is written.
+        launch_bounds: ``__launch_bounds__`` of the source, printed back.
+        prelude: Verbatim text in front of the kernel (helpers, constants, structs, macros).
+        macros: Names and values of the tunable macros that the source uses.
+    """
+
+    name: str
+    params: tuple[Param, ...]
+    axes: tuple[Axis, ...]
+    body: Body
+    tail: Body | None = None
+    inside: Expr | None = None
+    inside_block: Expr | None = None
+    prologue: Body = ()
+    shared: tuple[Decl, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    multiples: tuple[tuple[str, int], ...] = ()
+    mapped: bool = False
+    launch_bounds: str = ""
+    prelude: str = ""
+    macros: tuple[tuple[str, str], ...] = field(default=())
+
+    def param(self, name: str) -> Param | None:
+        """The parameter of that name, or None."""
+        return next((param for param in self.params if param.name == name), None)
+
+    def axis(self, name: str) -> Axis | None:
+        """The axis of that variable name, or None."""
+        return next((axis for axis in self.axes if axis.name == name), None)
+
+    def with_axis(self, axis: Axis) -> Kernel:
+        """The kernel with the axis of the same name replaced."""
+        return replace(self, axes=tuple(axis if old.name == axis.name else old for old in self.axes))
+
+    def require(self, *conditions: Condition) -> Kernel:
+        """The kernel with conditions added (once each)."""
+        return replace(self, conditions=tuple(dict.fromkeys((*self.conditions, *conditions))))
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing in the kernel uses: ``base``, else ``base_2``, ``base_3``, ..."""
+        used = self.used_names()
+        if base not in used:
+            return base
+        return next(name for number in range(2, 10_000) if (name := f"{base}_{number}") not in used)
+
+    def used_names(self) -> set[str]:
+        """Every name that the kernel declares or uses."""
+        used = {self.name, *(param.name for param in self.params), *(axis.name for axis in self.axes)}
+        used |= {decl.name for decl in self.shared} | {name for name, _ in self.macros}
+        for stmt in flatten(self.prologue + self.body + (self.tail or ())):
+            for expr in expressions(stmt):
+                used.update(names(expr))
+            if isinstance(stmt, Loop):
+                used.add(stmt.var)
+            elif isinstance(stmt, Decl):
+                used.add(stmt.name)
+            elif isinstance(stmt, Opaque):
+                used.update(stmt.reads, stmt.writes, stmt.declares)
+        return used

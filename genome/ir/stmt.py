@@ -1,0 +1,255 @@
+"""Immutable statements of the loop IR, and the functions that walk and rewrite them.
+
+A body is a tuple of statements. Private and shared arrays keep their dimensions until printing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, substitute
+
+
+class LoopRole(StrEnum):
+    """What made a loop."""
+
+    SEQUENTIAL = "sequential"  # written by the user
+    INSTANCE = "instance"  # digit of a parallel axis: its iterations were threads, hence independent
+    TILE = "tile"  # outer part of a strip-mined loop
+    STRIP = "strip"  # inner part of a strip-mined loop, constant trip
+    REMAINDER = "remainder"  # what strip-mining left over
+    COOPERATIVE = "cooperative"  # the block copies a tile together
+
+
+class Space(StrEnum):
+    """Where a declared variable lives."""
+
+    PRIVATE = "private"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True)
+class Stmt:
+    """Base of all statements."""
+
+
+@dataclass(frozen=True)
+class Loop(Stmt):
+    """``for (ctype var = lower; var < upper; var += step) body``.
+
+    Attributes:
+        step: A positive constant.
+        unroll: None for no pragma, 0 for full unrolling, n for ``#pragma unroll n``.
+    """
+
+    var: str
+    lower: Expr
+    upper: Expr
+    body: tuple[Stmt, ...]
+    step: int = 1
+    role: LoopRole = LoopRole.SEQUENTIAL
+    unroll: int | None = None
+    ctype: str = "int"
+
+    @property
+    def trip(self) -> int | None:
+        """Number of iterations when it is a constant, else None."""
+        if isinstance(self.lower, Const) and isinstance(self.upper, Const):
+            low, high = self.lower.value, self.upper.value
+            if low is not None and high is not None:
+                return max(0, -(-(high - low) // self.step))
+        return None
+
+
+@dataclass(frozen=True)
+class Decl(Stmt):
+    """``[__shared__] ctype name[dims] = init;``."""
+
+    name: str
+    ctype: str
+    dims: tuple[int, ...] = ()
+    init: Expr | None = None
+    space: Space = Space.PRIVATE
+    const: bool = False
+
+
+@dataclass(frozen=True)
+class Assign(Stmt):
+    """``target op value;`` with op one of ``= += -= *= /= ...``; the target is a Var, an Index or a Member."""
+
+    target: Expr
+    value: Expr
+    op: str = "="
+
+
+@dataclass(frozen=True)
+class If(Stmt):
+    """``if (condition) then else orelse``."""
+
+    condition: Expr
+    then: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Barrier(Stmt):
+    """``__syncthreads()``."""
+
+
+@dataclass(frozen=True)
+class VectorLoad(Stmt):
+    """``targets[0..w-1] = source[0..w-1]`` as one wide access; ``source`` is the first of w adjacent elements."""
+
+    targets: tuple[Expr, ...]
+    source: Index
+
+
+@dataclass(frozen=True)
+class VectorStore(Stmt):
+    """``target[0..w-1] = values[0..w-1]`` as one wide access; ``target`` is the first of w adjacent elements."""
+
+    target: Index
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class ExprStmt(Stmt):
+    """A call for its effect: ``atomicAdd(&h[i], 1);``."""
+
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Opaque(Stmt):
+    """Original text that the engine does not look into: it gates transforms, not parsing.
+
+    Attributes:
+        text: C source of one or more statements, printed as it is.
+        reads: Names it reads, arrays included.
+        writes: Names it writes, arrays included.
+        barrier: True if it may hold a barrier or leave the kernel.
+        declares: Names it declares at its own top level.
+    """
+
+    text: str
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    barrier: bool = False
+    declares: tuple[str, ...] = ()
+
+
+Body = tuple[Stmt, ...]
+
+
+def flatten(body: Body) -> Iterator[Stmt]:
+    """Every statement, parents first, in program order."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, Loop):
+            yield from flatten(stmt.body)
+        elif isinstance(stmt, If):
+            yield from flatten(stmt.then)
+            yield from flatten(stmt.orelse)
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions of the statement itself, not those of nested statements."""
+    match stmt:
+        case Loop(lower=lower, upper=upper):
+            return (lower, upper)
+        case Decl(init=init):
+            return () if init is None else (init,)
+        case Assign(target=target, value=value):
+            return (target, value)
+        case If(condition=condition):
+            return (condition,)
+        case VectorLoad(targets=targets, source=source):
+            return (*targets, source)
+        case VectorStore(target=target, values=values):
+            return (target, *values)
+        case ExprStmt(value=value):
+            return (value,)
+    return ()
+
+
+def map_exprs(stmt: Stmt, function: Callable[[Expr], Expr]) -> Stmt:
+    """The statement with ``function`` applied to each whole expression of it and of nested statements."""
+    match stmt:
+        case Loop():
+            return replace(stmt, lower=function(stmt.lower), upper=function(stmt.upper),
+                           body=map_body(stmt.body, function))
+        case Decl(init=Expr() as init):
+            return replace(stmt, init=function(init))
+        case Assign():
+            return replace(stmt, target=function(stmt.target), value=function(stmt.value))
+        case If():
+            return If(function(stmt.condition), map_body(stmt.then, function), map_body(stmt.orelse, function))
+        case VectorLoad(targets, source):
+            return VectorLoad(tuple(function(t) for t in targets), _index(function(source)))
+        case VectorStore(target, values):
+            return VectorStore(_index(function(target)), tuple(function(v) for v in values))
+        case ExprStmt(value):
+            return ExprStmt(function(value))
+    return stmt
+
+
+def map_body(body: Body, function: Callable[[Expr], Expr]) -> Body:
+    """``map_exprs`` over a body."""
+    return tuple(map_exprs(stmt, function) for stmt in body)
+
+
+def map_stmts(body: Body, function: Callable[[Stmt], Body]) -> Body:
+    """Bottom-up rewrite of statements: ``function`` sees each one after its nested statements, and may return several."""
+    result: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Loop):
+            stmt = replace(stmt, body=map_stmts(stmt.body, function))
+        elif isinstance(stmt, If):
+            stmt = If(stmt.condition, map_stmts(stmt.then, function), map_stmts(stmt.orelse, function))
+        result.extend(function(stmt))
+    return tuple(result)
+
+
+def substitute_body(body: Body, values: Mapping[str, Expr]) -> Body:
+    """Replaces variables by expressions in every expression of the body."""
+    return map_body(body, lambda expr: substitute(expr, values))
+
+
+def writes(stmt: Stmt) -> tuple[Expr, ...]:
+    """What the statement itself writes: Var, Index or Member targets."""
+    match stmt:
+        case Assign(target=target):
+            return (target,)
+        case VectorLoad(targets=targets):
+            return targets
+        case VectorStore(target=target, values=values):
+            first, last = target.subscripts[:-1], target.subscripts[-1]
+            return tuple(Index(target.array, (*first, _plus(last, lane))) for lane in range(len(values)))
+    return ()
+
+
+def written_names(body: Body) -> tuple[str, ...]:
+    """Names of variables and arrays that the body writes, opaque regions included, in order."""
+    found: dict[str, None] = {}
+    for stmt in flatten(body):
+        for target in writes(stmt):
+            base = target
+            while not isinstance(base, (Var, Index)):
+                base = getattr(base, "base", None) or getattr(base, "operand", None) or Var("?")
+            found.setdefault(base.name if isinstance(base, Var) else base.array)
+        if isinstance(stmt, Opaque):
+            for name in stmt.writes:
+                found.setdefault(name)
+    return tuple(found)
+
+
+def _plus(expr: Expr, lane: int) -> Expr:
+    return expr if lane == 0 else Binary("+", expr, integer(lane))
+
+
+def _index(expr: Expr) -> Index:
+    if not isinstance(expr, Index):
+        raise TypeError(f"a wide access must stay an array element, not {type(expr).__name__}")
+    return expr

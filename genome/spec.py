@@ -1,0 +1,195 @@
+"""What a campaign says about a kernel: arguments, launch, sizes, assumptions, tolerance, tunables.
+
+Frozen, picklable, without behaviour that touches a device. ``evo.campaign`` builds them from YAML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from genome.limits import DeviceLimits
+from genome.sizes import SizeExpr
+
+DTYPES: Mapping[str, tuple[str, int]] = {
+    "float32": ("float", 4), "float64": ("double", 8), "float16": ("half", 2),
+    "int8": ("signed char", 1), "uint8": ("unsigned char", 1), "int16": ("short", 2), "uint16": ("unsigned short", 2),
+    "int32": ("int", 4), "uint32": ("unsigned int", 4), "int64": ("long long", 8), "uint64": ("unsigned long long", 8),
+}  # fmt: skip
+"""numpy dtype name -> (C type, bytes)."""
+
+
+class Role(StrEnum):
+    """How a kernel uses an argument."""
+
+    IN = "in"
+    OUT = "out"
+    INOUT = "inout"
+
+
+@dataclass(frozen=True)
+class Initialiser:
+    """How an array argument is filled, from the campaign's seed.
+
+    Attributes:
+        kind: ``uniform`` (low, high), ``normal`` (mean, std), ``integers`` (low, high exclusive), ``constant`` (value),
+            ``zeros``, ``arange``, ``permutation``, ``file`` (path to .npy).
+        params: Numeric parameters by name.
+        path: For ``file``.
+    """
+
+    kind: str = "uniform"
+    params: tuple[tuple[str, float], ...] = ()
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class ArgSpec:
+    """One kernel argument, in the order of the signature.
+
+    Attributes:
+        name: Parameter name in the source.
+        dtype: A key of ``DTYPES``.
+        role: in, out or inout.
+        shape: Extents as expressions of sizes; empty for a scalar.
+        value: A scalar's value: an expression of sizes, or a number.
+        init: How an array is filled (ignored for pure outputs).
+    """
+
+    name: str
+    dtype: str
+    role: Role = Role.IN
+    shape: tuple[SizeExpr, ...] = ()
+    value: SizeExpr | float | None = None
+    init: Initialiser = field(default_factory=Initialiser)
+
+    @property
+    def is_scalar(self) -> bool:
+        """True for a by-value argument."""
+        return not self.shape
+
+    def extent(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Shape at these sizes (row-major)."""
+        return tuple(axis.evaluate(sizes) for axis in self.shape)
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    """Launch geometry. Exactly one of ``domain`` and ``grid`` is given.
+
+    Attributes:
+        block: Threads of a block along x, y, z.
+        domain: Iterations along x, y, z as expressions of sizes; the grid is ceildiv(domain, block * coarsening).
+        grid: Blocks along x, y, z, where the grid is not a domain (a block a row, say): geometry genes are locked.
+        shared_bytes: Dynamic shared memory in bytes.
+    """
+
+    block: tuple[int, int, int]
+    domain: tuple[SizeExpr, ...] = ()
+    grid: tuple[SizeExpr, ...] = ()
+    shared_bytes: SizeExpr = field(default_factory=lambda: SizeExpr("0"))
+
+
+@dataclass(frozen=True)
+class ProblemSize:
+    """Named sizes at which the kernel is measured or checked. ``weight`` counts in the fitness."""
+
+    values: tuple[tuple[str, int], ...]
+    weight: float = 1.0
+
+    @property
+    def env(self) -> dict[str, int]:
+        """Size name -> value."""
+        return dict(self.values)
+
+    @property
+    def label(self) -> str:
+        """``M=512,N=512``, the form in which the knowledge base and the reports name it."""
+        return ",".join(f"{name}={value}" for name, value in self.values)
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What the user grants beyond what the source proves.
+
+    Attributes:
+        no_alias: Pointer arguments do not overlap.
+        alignment: Bytes that every pointer argument is a multiple of.
+        divisible: (scalar parameter, number that divides it).
+        ranges: (scalar parameter, low, high), inclusive.
+        reassociation: Floating-point sums may be reordered.
+        fast_math: Fast-math compile options are allowed.
+    """
+
+    no_alias: bool = False
+    alignment: int = 4
+    divisible: tuple[tuple[str, int], ...] = ()
+    ranges: tuple[tuple[str, int, int], ...] = ()
+    reassociation: bool = False
+    fast_math: bool = False
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Largest accepted error against the float64 oracle: by element |x - y| <= atol + rtol * |y|, and by norm.
+
+    ``norm`` bounds ||x - y|| / ||y||. None takes the default of the output's dtype.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+    norm: float | None = None
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A macro of the user's own with its possible values (printed as ``-DNAME=value``). The first one is the default."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Steering:
+    """A person's veto and knowledge over genes.
+
+    Each entry is ``transform``, ``transform@site`` or ``@site``; ``forbid`` drops matching genes, ``focus`` (when not
+    empty) keeps only matching ones, ``pin`` are genes in canonical JSON that every genome holds. ``lines`` restricts
+    transforms to sites of these source lines.
+    """
+
+    forbid: tuple[str, ...] = ()
+    focus: tuple[str, ...] = ()
+    pin: tuple[str, ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """Everything ``lower`` and the evaluator need to know about a kernel.
+
+    A recorded search space has no ``source`` (empty text): only its tunables are genes.
+    """
+
+    name: str
+    source: str
+    entry: str
+    args: tuple[ArgSpec, ...]
+    launch: LaunchSpec
+    sizes: tuple[ProblemSize, ...]
+    check_sizes: tuple[ProblemSize, ...] = ()
+    assumptions: Assumptions = field(default_factory=Assumptions)
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    tunables: tuple[Tunable, ...] = ()
+    restrictions: tuple[SizeExpr, ...] = ()
+    steering: Steering = field(default_factory=Steering)
+    limits: DeviceLimits | None = None
+    template_args: tuple[str, ...] = ()
+    defines: tuple[tuple[str, str], ...] = ()
+    include_dirs: tuple[str, ...] = ()
+    path: str = "kernel.cu"
+
+    def arg(self, name: str) -> ArgSpec | None:
+        """The argument of that name, or None."""
+        return next((arg for arg in self.args if arg.name == name), None)
