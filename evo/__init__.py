@@ -1,0 +1,1 @@
+"""Campaigns, coordination, selection and reports."""
