@@ -1,90 +1,32 @@
-"""A campaign as the engine sees it: frozen, validated, free of YAML. ``load_campaign`` makes it from a file."""
+"""Loads a campaign file: YAML with line numbers, models, then checks across fields and against the kernel's source."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from genome.spec import KernelSpec
+from pydantic import ValidationError
 
-if TYPE_CHECKING:
-    from evaluator.oracle import Reference
+from evo.campaign_build import build_campaign
+from evo.campaign_errors import campaign_error
+from evo.campaign_model import CampaignModel
+from evo.campaign_types import Budget, Campaign, CampaignError, Overrides
+from evo.campaign_yaml import Document, read_document
+
+__all__ = ["Budget", "Campaign", "CampaignError", "Overrides", "load_campaign"]
 
 
-class CampaignError(Exception):
-    """A campaign file (or an option beside it) is wrong. The text names file, line, field, and how to mend it."""
+def load_campaign(path: Path, overrides: Overrides | None = None) -> Campaign:
+    """Reads and validates a campaign file. Paths in it are relative to its own folder. Nothing is executed or written.
 
-
-@dataclass(frozen=True)
-class Budget:
-    """When a campaign ends: whichever comes first.
-
-    Attributes:
-        evaluations: Fresh measurements (look-ups in the knowledge base are not counted).
-        minutes: Wall-clock minutes, or None for no limit.
-        patience: Fresh measurements without a gain outside the noise, or None for no limit.
+    Raises:
+        CampaignError: With file, line, field, what was expected and how to mend it.
     """
-
-    evaluations: int = 200
-    minutes: float | None = None
-    patience: int | None = None
+    document = read_document(path)
+    return build_campaign(_validate(document), document, overrides or Overrides())
 
 
-@dataclass(frozen=True)
-class Campaign:
-    """Everything that one run needs.
-
-    Attributes:
-        name: Name in the knowledge base and the reports.
-        path: The campaign file.
-        spec: Kernel, arguments, launch, sizes, check sizes, assumptions, tolerance, tunables, steering, limits.
-        output: Folder for results; made when the first result is written.
-        reference: The user's numpy function or checker; None means that the untransformed kernel is the oracle.
-        device: ``auto``, ``opencl:0``, ``cuda:0``.
-        budget: When it ends.
-        population: Genomes that selection draws parents from.
-        seed: The one seed that every random choice comes from.
-        use_knowledge: False runs without any knowledge base.
-        knowledge_url: ``postgresql+psycopg://...``, or None for the embedded server.
-        objective: What fitness measures; ``latency``.
-        epsilon: Share of proposals that passes untouched by the surrogate, 0..1.
-        surrogate: False measures every proposal.
-        processes: Fresh processes of the final comparison.
-        settings: The validated file with overrides applied, as plain data.
-    """
-
-    name: str
-    path: Path
-    spec: KernelSpec
-    output: Path
-    reference: Reference | None = None
-    device: str = "auto"
-    budget: Budget = field(default_factory=Budget)
-    population: int = 24
-    seed: int = 0
-    use_knowledge: bool = True
-    knowledge_url: str | None = None
-    objective: str = "latency"
-    epsilon: float = 0.1
-    surrogate: bool = True
-    processes: int = 5
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Overrides:
-    """Command-line options that win over the file; None leaves the file's value.
-
-    Attributes:
-        output: Relative to the working folder, not to the campaign file.
-        knowledge: ``auto``, ``none`` or a URL.
-    """
-
-    device: str | None = None
-    evaluations: int | None = None
-    minutes: float | None = None
-    seed: int | None = None
-    output: Path | None = None
-    knowledge: str | None = None
+def _validate(document: Document) -> CampaignModel:
+    try:
+        return CampaignModel.model_validate(dict(document.data))
+    except ValidationError as error:
+        raise campaign_error(document, error) from None

@@ -1,0 +1,216 @@
+"""Pydantic models of the campaign file: names, types and ranges of its fields. Cross checks are in ``campaign_check``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf
+
+from genome.sizes import ExpressionError, SizeExpr
+from genome.spec import DTYPES
+
+AXES = ("x", "y", "z")
+_C_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+def _expression(value: object) -> object:
+    if isinstance(value, SizeExpr):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError(f"expected an integer or an expression of sizes such as N*M, got {value!r}")
+    try:
+        return SizeExpr(str(value))
+    except ExpressionError as error:
+        raise ValueError(f"expected an expression of sizes such as (N + 15) // 16; {error}") from None
+
+
+def _per_axis(value: object) -> object:
+    """``512``, ``[16, 16]`` and ``{x: 16, y: 16}`` become a list along x, y, z."""
+    if isinstance(value, dict):
+        unknown = [key for key in value if key not in AXES]
+        if unknown:
+            raise ValueError(f"expected x, y and z, got '{unknown[0]}'")
+        used = AXES[: max((AXES.index(key) + 1 for key in value), default=0)]
+        return [value.get(axis, 1) for axis in used]
+    return value if isinstance(value, list) else [value]
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(f"expected a text or a number, got {value!r}")
+    return str(value)
+
+
+def _init(value: object) -> object:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+def _scalar(value: object) -> object:
+    return value if isinstance(value, float) else _expression(value)
+
+
+def _dtype(value: object) -> object:
+    return {"float": "float32", "double": "float64", "half": "float16", "int": "int32"}.get(str(value), value)
+
+
+def _generated(value: object) -> object:
+    if isinstance(value, str) and value != "generate":
+        raise ValueError(f"expected a list of sizes or 'generate', got '{value}'")
+    return None if value == "generate" else value
+
+
+def _reference(value: object) -> object:
+    if value is None or value == "none":
+        return None
+    return {"function": value} if isinstance(value, str) else value
+
+
+Expression = Annotated[InstanceOf[SizeExpr], BeforeValidator(_expression)]
+Name = Annotated[str, Field(pattern=_C_NAME)]
+Text = Annotated[str, BeforeValidator(_as_text)]
+Positive = Annotated[int, Field(ge=1)]
+Number = Annotated[float, Field(strict=False, allow_inf_nan=False)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class KernelModel(_Model):
+    """``kernel:``: where the source is and which ``__global__`` function is meant."""
+
+    source: str
+    entry: Name | None = None
+    template_args: list[Text] = []
+    defines: dict[str, Text] = {}
+    include: list[str] = []
+
+
+class InitModel(_Model):
+    """``init:``: how an array is filled."""
+
+    kind: Literal["uniform", "normal", "integers", "constant", "zeros", "arange", "permutation", "file"]
+    low: Number | None = None
+    high: Number | None = None
+    mean: Number | None = None
+    std: Number | None = None
+    value: Number | None = None
+    path: str = ""
+
+
+class ArgumentModel(_Model):
+    """One entry of ``arguments:``."""
+
+    name: Name
+    dtype: Annotated[str, BeforeValidator(_dtype), Field(json_schema_extra={"choices": list(DTYPES)})]
+    shape: Annotated[list[Expression], BeforeValidator(_listed), Field(min_length=1, max_length=8)] | None = None
+    role: Literal["in", "out", "inout"] = "in"
+    value: Annotated[InstanceOf[SizeExpr] | float, BeforeValidator(_scalar)] | None = None
+    init: Annotated[InitModel, BeforeValidator(_init)] | None = None
+
+
+class LaunchModel(_Model):
+    """``launch:``: a domain or a grid, and the block."""
+
+    domain: Annotated[list[Expression], BeforeValidator(_per_axis), Field(min_length=1, max_length=3)] | None = None
+    grid: Annotated[list[Expression], BeforeValidator(_per_axis), Field(min_length=1, max_length=3)] | None = None
+    block: Annotated[list[Positive], BeforeValidator(_per_axis), Field(min_length=1, max_length=3)]
+    shared_bytes: Expression = SizeExpr("0")
+
+
+class ToleranceModel(_Model):
+    """``tolerance:``; a missing field takes the default of the output's dtype."""
+
+    rtol: Annotated[Number, Field(ge=0)] | None = None
+    atol: Annotated[Number, Field(ge=0)] | None = None
+    norm: Annotated[Number, Field(ge=0)] | None = None
+
+
+class AssumeModel(_Model):
+    """``assume:``: what the user grants beyond what the source proves."""
+
+    no_alias: bool = False
+    alignment: Literal[1, 2, 4, 8, 16, 32, 64, 128, 256] = 4
+    divisible: dict[str, Positive] = {}
+    ranges: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]] = {}
+    reassociation: bool = False
+    fast_math: bool = False
+
+
+class SiteModel(_Model):
+    """Where a pinned gene acts."""
+
+    label: str
+    role: str = ""
+
+
+class PinModel(_Model):
+    """A gene that every genome holds."""
+
+    transform: str
+    site: Annotated[SiteModel, BeforeValidator(lambda value: {"label": value} if isinstance(value, str) else value)]
+    params: dict[str, bool | int | str] = {}
+
+
+class SteeringModel(_Model):
+    """``transforms:``: a person's veto and knowledge."""
+
+    forbid: list[str] = []
+    focus: list[str] = []
+    pin: list[PinModel] = []
+    lines: list[Annotated[list[Positive], Field(min_length=2, max_length=2)]] = []
+
+
+class LimitsModel(_Model):
+    """``limits:``: tighter than the device's own."""
+
+    registers: Annotated[int, Field(ge=16, le=255)] | None = None
+    shared_memory: Annotated[int, Field(ge=0)] | None = None
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+
+
+class BudgetModel(_Model):
+    """``budget:``: whichever comes first ends the campaign."""
+
+    evaluations: Annotated[int, Field(ge=1, le=1_000_000)] = 200
+    minutes: Annotated[Number, Field(gt=0)] | None = None
+    patience: Positive | None = None
+
+
+class ReferenceModel(_Model):
+    """``reference:``: a numpy function or a checker of the user's own."""
+
+    function: str | None = None
+    checker: str | None = None
+
+
+class CampaignModel(_Model):
+    """The whole file."""
+
+    version: Literal[1]
+    name: Annotated[str, Field(min_length=1, max_length=120)] | None = None
+    kernel: KernelModel
+    arguments: Annotated[list[ArgumentModel], Field(min_length=1)]
+    launch: LaunchModel
+    sizes: Annotated[list[dict[Name, Any]], Field(min_length=1)]
+    check_sizes: Annotated[list[dict[Name, Any]] | None, BeforeValidator(_generated)] = None
+    reference: Annotated[ReferenceModel | None, BeforeValidator(_reference)] = None
+    tolerance: ToleranceModel = ToleranceModel()
+    assume: AssumeModel = AssumeModel()
+    tunables: dict[Name, Annotated[list[Text], Field(min_length=1)]] = {}
+    restrictions: list[Expression] = []
+    transforms: SteeringModel = SteeringModel()
+    limits: LimitsModel = LimitsModel()
+    device: str = "auto"
+    objective: Literal["latency"] = "latency"
+    budget: BudgetModel = BudgetModel()
+    population: Annotated[int, Field(ge=2, le=10_000)] = 24
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    knowledge: str = "auto"
+    surrogate: bool = True
+    epsilon: Annotated[Number, Field(ge=0, le=1)] = 0.1
+    output: str = "evo-out"
