@@ -41,6 +41,7 @@ class Axis:
         outer: Strided coarsening: instances a thread, ``threads * inner`` apart.
         threads: Threads of a block along it; 0 until the launch's block is known.
         inner: Blocked coarsening: adjacent instances a thread.
+        source_dim: Launch dimension in the source, where ``dim`` was changed; empty when it was not.
     """
 
     name: str
@@ -51,6 +52,12 @@ class Axis:
     outer: int = 1
     threads: int = 0
     inner: int = 1
+    source_dim: str = ""
+
+    @property
+    def domain_dim(self) -> str:
+        """The launch dimension whose domain in the campaign is this axis' extent."""
+        return self.source_dim or self.dim
 
     @property
     def tile(self) -> int:
@@ -111,6 +118,9 @@ class Kernel:
         conditions: What must hold of parameters for the rewritten kernel to be right; the host guard checks it.
         multiples: For integer variables, a number that always divides them.
         mapped: True once the mapping is written.
+        single: After mapping: True if every thread computes one instance (then ``tail`` has nothing left to do).
+        threads: After mapping: thread index variables with their extents, fastest first.
+        options: Compile options that genes asked for (``fast-math``), in the engine's own words.
         launch_bounds: ``__launch_bounds__`` of the source, printed back.
         prelude: Verbatim text in front of the kernel (helpers, constants, structs, macros).
         macros: Names and values of the tunable macros that the source uses.
@@ -128,6 +138,9 @@ class Kernel:
     conditions: tuple[Condition, ...] = ()
     multiples: tuple[tuple[str, int], ...] = ()
     mapped: bool = False
+    single: bool = True
+    threads: tuple[tuple[str, int], ...] = ()
+    options: tuple[str, ...] = ()
     launch_bounds: str = ""
     prelude: str = ""
     macros: tuple[tuple[str, str], ...] = field(default=())

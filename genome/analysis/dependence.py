@@ -1,0 +1,217 @@
+"""Which values differ between the instances that one thread computes, and fission of instance loops.
+
+Instances of a thread were threads of their own: no order between them is observable as long as no barrier or atomic
+stands inside. So loops over instances may be distributed over the statements of the body, inside any loop whose bounds
+are the same for all instances (register tiling); private variables that differ get one dimension a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from genome.analysis.effects import base_name, locals_of
+from genome.ir.expr import Expr, Index, Var, names, rewrite
+from genome.ir.stmt import (
+    Assign,
+    Barrier,
+    Body,
+    Decl,
+    ExprStmt,
+    If,
+    Loop,
+    Opaque,
+    Stmt,
+    expressions,
+    flatten,
+    map_exprs,
+    writes,
+)
+
+
+class Variation:
+    """Fixpoint of "varies in": for each local, the instance variables on which its value depends."""
+
+    def __init__(self, body: Body, variables: Sequence[str]) -> None:
+        self.variables = tuple(variables)
+        self.locals = frozenset(locals_of(body))
+        self._of: dict[str, frozenset[str]] = {}
+        changed = True
+        while changed:
+            before = dict(self._of)
+            self._visit(body, frozenset())
+            changed = self._of != before
+
+    def of(self, expr: Expr) -> frozenset[str]:
+        """Instance variables on which the value of the expression depends."""
+        return self._union(names(expr))
+
+    def of_name(self, name: str) -> frozenset[str]:
+        """Instance variables on which the variable of that name depends."""
+        return frozenset({name}) if name in self.variables else self._of.get(name, frozenset())
+
+    def of_stmt(self, stmt: Stmt) -> frozenset[str]:
+        """Instance variables that the statement, nested ones included, depends on."""
+        found: frozenset[str] = frozenset()
+        for inner in flatten((stmt,)):
+            for expr in expressions(inner):
+                found |= self.of(expr)
+            if isinstance(inner, Opaque):
+                found |= self._union((*inner.reads, *inner.writes))
+            if self.must_repeat(inner):
+                found |= frozenset(self.variables)
+        return found
+
+    def must_repeat(self, stmt: Stmt) -> bool:
+        """True if the statement has to run once an instance whatever it depends on (atomics, memory updates)."""
+        if isinstance(stmt, ExprStmt):
+            return True
+        if isinstance(stmt, Opaque):
+            return True
+        return isinstance(stmt, Assign) and stmt.op != "=" and base_name(stmt.target) not in self.locals
+
+    def _union(self, found: Sequence[str]) -> frozenset[str]:
+        result: frozenset[str] = frozenset()
+        for name in found:
+            result |= self.of_name(name)
+        return result
+
+    def _visit(self, body: Body, control: frozenset[str]) -> None:
+        for stmt in body:
+            if isinstance(stmt, Loop):
+                bounds = control | self.of(stmt.lower) | self.of(stmt.upper)
+                self._add(stmt.var, bounds)
+                self._visit(stmt.body, bounds)
+            elif isinstance(stmt, If):
+                condition = control | self.of(stmt.condition)
+                self._visit(stmt.then, condition)
+                self._visit(stmt.orelse, condition)
+            else:
+                self._visit_simple(stmt, control)
+
+    def _visit_simple(self, stmt: Stmt, control: frozenset[str]) -> None:
+        if isinstance(stmt, Decl):
+            self._add(stmt.name, control | (self.of(stmt.init) if stmt.init is not None else frozenset()))
+        elif isinstance(stmt, Opaque):
+            for name in (*stmt.writes, *stmt.declares):
+                self._add(name, control | self._union(stmt.reads))
+        else:
+            source = control
+            for expr in expressions(stmt):
+                source |= self.of(expr)
+            for target in writes(stmt):
+                self._add(base_name(target), source)
+
+    def _add(self, name: str, found: frozenset[str]) -> None:
+        if name not in self.variables:
+            self._of[name] = self._of.get(name, frozenset()) | found
+
+
+class FissionError(Exception):
+    """The loops cannot be distributed over this body; the message says why."""
+
+
+def fission(body: Body, loops: Sequence[Loop]) -> Body:
+    """Distributes ``loops`` (outermost first, constant trips) over the statements of ``body``.
+
+    Rewrite: ``for i { float s = 0; for k s += a(i,k); y[i] = s; }`` ->
+    ``float s[I]; for i s[i] = 0; for k for i s[i] += a(i,k); for i y[i] = s[i];``
+
+    Raises:
+        FissionError: Where a barrier stands under a condition, or an opaque region uses a variable that would become
+            an array.
+    """
+    return _Fission(body, loops).run(body)
+
+
+class _Fission:
+    def __init__(self, body: Body, loops: Sequence[Loop]) -> None:
+        self.loops = tuple(loops)
+        self.variation = Variation(body, [loop.var for loop in loops])
+        self.expanded: dict[str, tuple[Loop, ...]] = {}
+
+    def run(self, body: Body) -> Body:
+        result: list[Stmt] = []
+        for stmt in body:
+            result.extend(self._statement(stmt))
+        return tuple(result)
+
+    def _statement(self, stmt: Stmt) -> Body:
+        if isinstance(stmt, Barrier):
+            return (stmt,)
+        if isinstance(stmt, Loop) and not self.variation.of(stmt.lower) | self.variation.of(stmt.upper):
+            if stmt.var in self.variation.locals:
+                raise FissionError(f"loop variable {stmt.var} is declared elsewhere")
+            return (replace(stmt, body=self.run(stmt.body)),)
+        if isinstance(stmt, Decl):
+            return self._declaration(stmt)
+        self._refuse_unsafe(stmt)
+        return (self._nest(self.variation.of_stmt(stmt), self._expand(stmt)),)
+
+    def _refuse_unsafe(self, stmt: Stmt) -> None:
+        for inner in flatten((stmt,)):
+            if isinstance(inner, Barrier) or (isinstance(inner, Opaque) and inner.barrier):
+                raise FissionError("a barrier stands under a condition that differs between instances")
+            if isinstance(inner, Opaque):
+                clash = [name for name in (*inner.reads, *inner.writes) if name in self.expanded]
+                if clash or inner.declares:
+                    raise FissionError(f"an opaque region uses {', '.join(clash) or 'declarations of its own'}")
+
+    def _declaration(self, decl: Decl) -> Body:
+        varies = self.variation.of_name(decl.name)
+        if not varies:
+            return (decl,)
+        loops = tuple(loop for loop in self.loops if loop.var in varies)
+        self.expanded[decl.name] = loops
+        trips = tuple(_trip(loop) for loop in loops)
+        array = replace(decl, dims=trips + decl.dims, init=None, const=False)
+        if decl.init is None:
+            return (array,)
+        target = Index(decl.name, tuple(Var(loop.var) for loop in loops))
+        return (array, self._nest(varies, Assign(target, self._rewrite(decl.init))))
+
+    def _expand(self, stmt: Stmt) -> Stmt:
+        return map_exprs(stmt, self._rewrite)
+
+    def _rewrite(self, expr: Expr) -> Expr:
+        def visit(node: Expr) -> Expr:
+            if isinstance(node, Var) and node.name in self.expanded:
+                return Index(node.name, tuple(Var(loop.var) for loop in self.expanded[node.name]))
+            if isinstance(node, Index) and node.array in self.expanded:
+                lanes = tuple(Var(loop.var) for loop in self.expanded[node.array])
+                return Index(node.array, lanes + node.subscripts)
+            return node
+
+        return rewrite(expr, visit)
+
+    def _nest(self, variables: frozenset[str], stmt: Stmt) -> Stmt:
+        for loop in reversed(self.loops):
+            if loop.var in variables:
+                stmt = replace(loop, body=(stmt,))
+        return stmt
+
+
+def _trip(loop: Loop) -> int:
+    trip = loop.trip
+    if trip is None:
+        raise FissionError(f"the trip count of {loop.var} is not a constant")
+    return trip
+
+
+def perfect_nest(stmt: Stmt) -> tuple[tuple[Loop, ...], Body]:
+    """The leading perfect nest of constant-trip unrolled loops of a statement, and the body inside it."""
+    loops: list[Loop] = []
+    body: Body = (stmt,)
+    while len(body) == 1 and isinstance(body[0], Loop) and body[0].unroll == 0 and body[0].trip is not None:
+        loops.append(body[0])
+        body = body[0].body
+    return tuple(loops), body
+
+
+def nest(loops: Sequence[Loop], stmt: Stmt) -> Stmt:
+    """The statement inside the loops, outermost first."""
+    for loop in reversed(loops):
+        stmt = replace(loop, body=(stmt,))
+    return stmt
+
+

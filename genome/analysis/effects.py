@@ -1,0 +1,130 @@
+"""Which calls have no effect, and what a body touches in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from genome.ir.expr import Call, Expr, Index, Var, accesses, names, walk
+from genome.ir.kernel import Kernel
+from genome.ir.stmt import Barrier, Body, Decl, ExprStmt, If, Loop, Opaque, Space, expressions, flatten, writes
+
+PURE_FUNCTIONS = frozenset(
+    ["sqrt", "sqrtf", "rsqrt", "rsqrtf", "exp", "expf", "exp2", "exp2f", "log", "logf", "log2", "log2f", "log10", "log10f", "pow", "powf", "sin", "sinf", "cos", "cosf", "tan", "tanf", "tanh", "tanhf", "sinh", "sinhf", "cosh", "coshf", "erf", "erff", "erfc", "erfcf", "fabs", "fabsf", "fmax", "fmaxf", "fmin", "fminf", "floor", "floorf", "ceil", "ceilf", "round", "roundf", "trunc", "truncf", "fma", "fmaf", "fmod", "fmodf", "max", "min", "abs", "__expf", "__logf", "__sinf", "__cosf", "__powf", "__fdividef", "__frcp_rn", "__fsqrt_rn", "rcp", "native_exp", "isnan", "isinf", "hypot", "hypotf", "cbrt", "cbrtf", "atan", "atanf", "atan2", "atan2f", "asin", "asinf", "acos", "acosf", "__ldg", "__float2int_rn", "__int2float_rn", "sigmoid"]
+)
+"""Math functions without effect whose value depends on their arguments alone."""
+
+
+def is_pure(expr: Expr) -> bool:
+    """True if evaluating it twice, or not at all, changes nothing."""
+    return all(node.function in PURE_FUNCTIONS for node in walk(expr) if isinstance(node, Call))
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a body touches.
+
+    Attributes:
+        reads: Array elements that are read, in order, each once.
+        stores: Array elements that are written by plain statements.
+        opaque: True if it holds statements whose effects are not fully known.
+        barriers: True if it holds (or may hold) a barrier.
+        calls: True if it calls a function with an effect (atomics).
+    """
+
+    reads: tuple[Index, ...]
+    stores: tuple[Index, ...]
+    opaque: bool
+    barriers: bool
+    calls: bool
+
+
+def effects(body: Body) -> Effects:
+    """Effects of a body, nested statements included."""
+    reads: dict[Index, None] = {}
+    stores: dict[Index, None] = {}
+    opaque = barriers = calls = False
+    for stmt in flatten(body):
+        targets = writes(stmt)
+        stores.update(dict.fromkeys(target for target in targets if isinstance(target, Index)))
+        for expr in expressions(stmt):
+            calls = calls or not is_pure(expr)
+            for access in accesses(expr):
+                if access not in targets or (getattr(stmt, "op", "=") != "="):
+                    reads.setdefault(access)
+        opaque = opaque or isinstance(stmt, Opaque)
+        barriers = barriers or isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier)
+        calls = calls or isinstance(stmt, ExprStmt)
+    return Effects(tuple(reads), tuple(stores), opaque, barriers, calls)
+
+
+def memory_arrays(kernel: Kernel) -> tuple[str, ...]:
+    """Names of the pointer parameters."""
+    return tuple(param.name for param in kernel.params if param.pointer)
+
+
+def shared_arrays(kernel: Kernel) -> tuple[str, ...]:
+    """Names of the shared arrays, those declared in the body included."""
+    inside = (s.name for s in flatten(kernel.body) if isinstance(s, Decl) and s.space is Space.SHARED)
+    return tuple(dict.fromkeys([*(decl.name for decl in kernel.shared), *inside]))
+
+
+def locals_of(body: Body) -> tuple[str, ...]:
+    """Names that the body declares, loop variables left out."""
+    found: dict[str, None] = {}
+    for stmt in flatten(body):
+        if isinstance(stmt, Decl):
+            found.setdefault(stmt.name)
+        elif isinstance(stmt, Opaque):
+            found.update(dict.fromkeys(stmt.declares))
+    return tuple(found)
+
+
+def element_type(kernel: Kernel, array: str) -> str | None:
+    """C type of an element of the parameter, shared array or private array of that name, or None."""
+    param = kernel.param(array)
+    if param is not None:
+        return param.ctype
+    for decl in kernel.shared:
+        if decl.name == array:
+            return decl.ctype
+    for stmt in flatten(kernel.body):
+        if isinstance(stmt, Decl) and stmt.name == array:
+            return stmt.ctype
+    return None
+
+
+def reads_name(body: Body, name: str) -> bool:
+    """True if an expression or opaque region of the body uses the name."""
+    for stmt in flatten(body):
+        if isinstance(stmt, Opaque) and (name in stmt.reads or name in stmt.writes):
+            return True
+        if any(name in names(expr) for expr in expressions(stmt)):
+            return True
+    return False
+
+
+def loop_nest(body: Body, var: str) -> tuple[tuple[Loop, ...], Loop] | None:
+    """(enclosing loops outermost first, the loop of that variable), or None."""
+    for stmt in body:
+        if isinstance(stmt, Loop):
+            if stmt.var == var:
+                return (), stmt
+            inner = loop_nest(stmt.body, var)
+            if inner is not None:
+                return (stmt, *inner[0]), inner[1]
+        elif isinstance(stmt, If):
+            inner = loop_nest(stmt.then + stmt.orelse, var)
+            if inner is not None:
+                return inner
+    return None
+
+
+def base_name(target: Expr) -> str:
+    """Name of the variable or array that a target writes to."""
+    node = target
+    while not isinstance(node, (Var, Index)):
+        below = getattr(node, "base", None) or getattr(node, "operand", None)
+        if below is None:
+            return "?"
+        node = below
+    return node.name if isinstance(node, Var) else node.array

@@ -1,0 +1,216 @@
+"""Lowering: a genome on the pristine kernel becomes a printed variant, or a rejection with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from genome.analysis.effects import effects
+from genome.analysis.races import race
+from genome.genes import Genome
+from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
+from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Kernel
+from genome.ir.print_source import print_kernel
+from genome.ir.stmt import Body, If, Loop, Stmt
+from genome.limits import DeviceLimits
+from genome.replay import Replay, replay, spec_kernel
+from genome.sizes import ExpressionError, SizeExpr
+from genome.spec import DTYPES, KernelSpec
+from genome.transforms.base import Context, Transform
+from genome.variant import GridAxis, Guard, Launch, Rejection, Target, Variant
+
+_ONE = GridAxis(SizeExpr("1"))
+
+
+def lower(
+    spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], target: Target, limits: DeviceLimits
+) -> Variant | Rejection:
+    """Replays the genome on the pristine kernel and prints it for the target. The empty genome is the baseline.
+
+    Raises:
+        SourceError: If the kernel itself cannot be parsed (the same for every genome).
+    """
+    broken = _broken_restriction(spec, genome)
+    if broken is not None:
+        return Rejection(genome, f"the campaign's restriction {broken} does not hold", "restriction")
+    result = replay(spec, genome, transforms, Context(spec, target, limits))
+    source_form = _is_source_form(result)
+    kernel = spec_kernel(spec, result.kernel.macros) if source_form else seal(result.kernel)
+    kernel = replace(kernel, params=result.kernel.params, launch_bounds=result.kernel.launch_bounds,
+                     options=result.kernel.options)  # fmt: skip
+    problem = _static_problem(kernel, spec, limits, source_form)
+    if problem is not None:
+        return Rejection(genome, problem)
+    return Variant(
+        kernel=spec.name,
+        target=target,
+        source=print_kernel(kernel, target),
+        steps=(_launch(spec, kernel),),
+        guard=_guard(spec, kernel),
+        options=_options(kernel, target),
+        proposed=genome,
+        genome=Genome(result.applied),
+        skipped=result.skipped,
+        unrolled=unrolled_size(kernel.body),
+    )
+
+
+def _is_source_form(result: Replay) -> bool:
+    """True if no gene touched geometry or body: then the kernel prints as the user wrote it."""
+    untouched = {"restrict", "fast_math", "launch_bounds", "macro"}
+    return all(gene.transform in untouched for gene in result.applied)
+
+
+def seal(kernel: Kernel) -> Kernel:
+    """The kernel with body and tail joined under the condition that tells them apart."""
+    if not kernel.mapped:
+        return kernel
+    barriers = effects(kernel.body).barriers
+    inside = kernel.inside_block if barriers else kernel.inside
+    if inside is None:
+        return replace(kernel, tail=None)
+    tail: Body = () if kernel.single and not barriers else kernel.tail or ()
+    return replace(kernel, body=(If(inside, kernel.body, tail),), tail=None)
+
+
+def unrolled_size(body: Body) -> int:
+    """Statements of a thread once every unrolled loop is written out."""
+    return sum(_statement_size(stmt) for stmt in body)
+
+
+def _statement_size(stmt: Stmt) -> int:
+    if isinstance(stmt, Loop):
+        copies = (stmt.trip or 1) if stmt.unroll == 0 else max(1, stmt.unroll or 1)
+        return copies * unrolled_size(stmt.body)
+    if isinstance(stmt, If):
+        return 1 + unrolled_size(stmt.then) + unrolled_size(stmt.orelse)
+    return 1
+
+
+def shared_bytes(kernel: Kernel) -> int:
+    """Bytes of the kernel's static shared arrays."""
+    sizes = {ctype: size for ctype, size in DTYPES.values()}
+    return sum(prod(decl.dims) * sizes.get(decl.ctype, 8) for decl in kernel.shared)
+
+
+def block_of(spec: KernelSpec, kernel: Kernel) -> tuple[int, int, int]:
+    """Threads of a block along x, y, z."""
+    block = list(spec.launch.block)
+    for axis in kernel.axes:
+        block["xyz".index(axis.dim)] = axis.threads
+    return block[0], block[1], block[2]
+
+
+def _static_problem(kernel: Kernel, spec: KernelSpec, limits: DeviceLimits, source_form: bool) -> str | None:
+    block = block_of(spec, kernel)
+    if prod(block) > limits.max_threads:
+        return f"a block of {block[0]}x{block[1]}x{block[2]} threads is over the limit of {limits.max_threads}"
+    for dim, threads, most in zip("xyz", block, limits.max_block, strict=True):
+        if threads > most:
+            return f"{threads} threads along {dim} are over the limit of {most}"
+    shared = shared_bytes(kernel)
+    if shared > limits.shared_bytes:
+        return f"{shared} bytes of shared memory are over the limit of {limits.shared_bytes}"
+    size = unrolled_size(kernel.body)
+    if not source_form and size > limits.unrolled:
+        return f"{size} statements after unrolling are over the limit of {limits.unrolled}"
+    conflict = None if source_form else race(kernel)
+    if conflict is not None:
+        return f"shared array {conflict} may be read and written between two barriers"
+    launch = _launch(spec, kernel)
+    for problem in spec.sizes:
+        for dim, axis, most in zip("xyz", launch.grid, limits.max_grid, strict=True):
+            blocks = axis.blocks(problem.env)
+            if blocks > most:
+                return f"{blocks} blocks along {dim} at {problem.label} are over the limit of {most}"
+    return None
+
+
+def _broken_restriction(spec: KernelSpec, genome: Genome) -> str | None:
+    if not spec.restrictions:
+        return None
+    values = {tunable.name: tunable.values[0] for tunable in spec.tunables}
+    values.update({g.site.label: str(g.values.get("value")) for g in genome.genes if g.transform == "macro"})
+    numbers = {name: int(value) for name, value in values.items() if value.lstrip("-").isdigit()}
+    for restriction in spec.restrictions:
+        try:
+            if not restriction.evaluate(numbers):
+                return str(restriction)
+        except ExpressionError:
+            return str(restriction)
+    return None
+
+
+def _launch(spec: KernelSpec, kernel: Kernel) -> Launch:
+    grid = [_ONE, _ONE, _ONE]
+    for index, extent in enumerate(spec.launch.grid):
+        grid[index] = GridAxis(extent)
+    for index, extent in enumerate(spec.launch.domain):
+        grid[index] = GridAxis(extent, spec.launch.block[index])
+    for axis in kernel.axes:
+        domain = spec.launch.domain["xyz".index(axis.domain_dim)]
+        grid["xyz".index(axis.dim)] = GridAxis(domain, axis.tile)
+    return Launch(
+        entry=kernel.name,
+        grid=(grid[0], grid[1], grid[2]),
+        block=block_of(spec, kernel),
+        args=tuple(arg.name for arg in spec.args),
+        shared_bytes=spec.launch.shared_bytes,
+        static_shared_bytes=shared_bytes(kernel),
+    )
+
+
+def _options(kernel: Kernel, target: Target) -> tuple[str, ...]:
+    options: list[str] = []
+    if target is Target.OPENCL:
+        options.append("-cl-std=CL2.0" if "generic" in kernel.options else "-cl-std=CL1.2")
+        options.append("-cl-fast-relaxed-math" if "fast-math" in kernel.options else "-cl-mad-enable")
+    elif "fast-math" in kernel.options:
+        options.append("--use_fast_math")
+    return tuple(options)
+
+
+def _guard(spec: KernelSpec, kernel: Kernel) -> Guard:
+    conditions = [size_condition(spec, condition) for condition in kernel.conditions]
+    for axis in kernel.axes:
+        if kernel.mapped and axis.upper is None and axis.tile > 1:
+            domain = spec.launch.domain["xyz".index(axis.domain_dim)]
+            conditions.append(SizeExpr(f"({domain}) % {axis.tile} == 0"))
+    alignments = tuple((c.param, c.bytes) for c in kernel.conditions if isinstance(c, Aligned))
+    return Guard(tuple(dict.fromkeys(c for c in conditions if c is not None)), alignments)
+
+
+def size_condition(spec: KernelSpec, condition: Condition) -> SizeExpr | None:
+    """The condition on parameters as an expression of sizes (None for pointer alignment).
+
+    Raises:
+        ExpressionError: If a parameter's value is not an expression of sizes.
+    """
+    match condition:
+        case Divisible(expr, by):
+            return SizeExpr(f"({_sizes_text(spec, expr)}) % {by} == 0")
+        case Equals(expr, value):
+            return SizeExpr(f"({_sizes_text(spec, expr)}) == {value}")
+        case AtLeast(expr, value):
+            return SizeExpr(f"({_sizes_text(spec, expr)}) >= {value}")
+        case Aligned():
+            return None
+
+
+def _sizes_text(spec: KernelSpec, expr: Expr) -> str:
+    match expr:
+        case Const() if expr.value is not None:
+            return str(expr.value)
+        case Var(name):
+            arg = spec.arg(name)
+            if arg is None or not isinstance(arg.value, SizeExpr):
+                raise ExpressionError(f"{name} is not given by the campaign as an expression of sizes")
+            return f"({arg.value})"
+        case Unary("-", operand):
+            return f"(-{_sizes_text(spec, operand)})"
+        case Binary(op, left, right) if op in ("+", "-", "*", "/", "%"):
+            return f"({_sizes_text(spec, left)} {'//' if op == '/' else op} {_sizes_text(spec, right)})"
+        case Cast(_, operand):
+            return _sizes_text(spec, operand)
+    raise ExpressionError("the condition is not an expression of sizes")

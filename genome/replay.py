@@ -1,0 +1,141 @@
+"""Replays a genome on the pristine kernel, phase by phase; genes that do not apply are skipped with a reason."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from genome.genes import Gene, Genome
+from genome.ir.expr import Binary, Expr, Var, conjunction
+from genome.ir.kernel import Kernel
+from genome.ir.stmt import Decl, If
+from genome.source.frontend import parse_kernel
+from genome.spec import KernelSpec
+from genome.transforms.base import Context, Phase, Transform
+from genome.transforms.mapping import write_mapping
+from genome.transforms.sites import find_site
+from genome.variant import SkippedGene
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of a genome.
+
+    Attributes:
+        kernel: The rewritten kernel, mapping written.
+        applied: The genes that applied, re-sited to this kernel, in the order in which they ran.
+        skipped: The others.
+        before: For each phase, the kernel as it was after the phase's own genes (what further genes of it would see).
+    """
+
+    kernel: Kernel
+    applied: tuple[Gene, ...]
+    skipped: tuple[SkippedGene, ...]
+    before: tuple[tuple[Phase, Kernel], ...]
+
+
+@lru_cache(maxsize=64)
+def pristine(
+    source: str,
+    entry: str,
+    path: str,
+    template_args: tuple[str, ...],
+    defines: tuple[tuple[str, str], ...],
+    include_dirs: tuple[str, ...],
+) -> Kernel:
+    """The kernel as the user wrote it, parsed once a set of defines.
+
+    Raises:
+        SourceError: If it cannot be parsed.
+    """
+    return parse_kernel(
+        source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
+    )
+
+
+def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> Kernel:
+    """The pristine kernel of a spec with its launch block, under these values of the tunable macros."""
+    chosen = dict(macros)
+    tunables = tuple((tunable.name, chosen.get(tunable.name, tunable.values[0])) for tunable in spec.tunables)
+    defines = (*spec.defines, *tunables)
+    kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs)
+    if not spec.launch.domain:
+        kernel = lock_geometry(kernel)
+    axes = tuple(replace(axis, threads=spec.launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
+    facts = tuple((name, by) for name, by in spec.assumptions.divisible)
+    return replace(kernel, axes=axes, multiples=kernel.multiples + facts, macros=tunables)
+
+
+def lock_geometry(kernel: Kernel) -> Kernel:
+    """The kernel with its axes written back into the body, so that no gene changes the launch geometry."""
+    if not kernel.axes:
+        return kernel
+    terms: list[Expr] = []
+    declarations: list[Decl] = []
+    for axis in kernel.axes:
+        d = axis.dim
+        index = Binary("+", Binary("*", Var(f"blockIdx.{d}"), Var(f"blockDim.{d}")), Var(f"threadIdx.{d}"))
+        declarations.append(Decl(axis.name, axis.ctype, init=index, const=True))
+        if axis.lower is not None:
+            terms.append(Binary(">=", Var(axis.name), axis.lower))
+        if axis.upper is not None:
+            terms.append(Binary("<", Var(axis.name), axis.upper))
+    guard = conjunction(terms)
+    body = kernel.body if guard is None else (If(guard, kernel.body),)
+    return replace(kernel, axes=(), body=(*declarations, *body))
+
+
+def with_pins(spec: KernelSpec, genome: Genome) -> Genome:
+    """The genome with the campaign's pinned genes in place of whatever it holds at their sites."""
+    for text in spec.steering.pin:
+        genome = genome.with_gene(Gene.from_json(json.loads(text)))
+    return genome
+
+
+def replay(spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], context: Context) -> Replay:
+    """Runs the genes of the genome by phase.
+
+    Raises:
+        SourceError: If the kernel cannot be parsed.
+    """
+    genome = with_pins(spec, genome)
+    by_name = {transform.name: transform for transform in transforms}
+    macros = tuple((gene.site.label, str(gene.values.get("value", ""))) for gene in genome.genes
+                   if gene.transform == "macro")  # fmt: skip
+    kernel = spec_kernel(spec, macros)
+    applied: list[Gene] = []
+    skipped: list[SkippedGene] = []
+    before: list[tuple[Phase, Kernel]] = []
+    for gene in genome.genes:
+        if gene.transform not in by_name:
+            skipped.append(SkippedGene(gene, f"there is no transform named {gene.transform}"))
+    for phase in Phase:
+        if phase is Phase.JAM:
+            kernel = write_mapping(kernel)
+        for gene in genome.genes:
+            transform = by_name.get(gene.transform)
+            if transform is None or transform.phase is not phase:
+                continue
+            outcome = _apply(kernel, gene, transform, context)
+            if isinstance(outcome, SkippedGene):
+                skipped.append(outcome)
+            else:
+                kernel, sited = outcome
+                applied.append(sited)
+        before.append((phase, kernel))
+    return Replay(kernel, tuple(applied), tuple(skipped), tuple(before))
+
+
+def _apply(kernel: Kernel, gene: Gene, transform: Transform, context: Context) -> tuple[Kernel, Gene] | SkippedGene:
+    if context.target not in transform.targets:
+        return SkippedGene(gene, f"{transform.name} cannot be printed for {context.target.value}")
+    site = find_site(transform.sites(kernel), gene.site)
+    if site is None:
+        return SkippedGene(gene, f"there is no site {gene.site.label} ({gene.site.role or 'no role'}) at this point")
+    refusal = transform.check(kernel, site, gene.values, context)
+    if refusal is not None:
+        hint = f"; grant it with {refusal.grant}" if refusal.grant else ""
+        return SkippedGene(gene, refusal.reason + hint)
+    return transform.apply(kernel, site, gene.values, context), Gene(gene.transform, site, gene.params)

@@ -1,0 +1,29 @@
+"""The built-in transforms, in the order in which they are offered."""
+
+from __future__ import annotations
+
+from genome.transforms.axis_swap import AxisSwap
+from genome.transforms.base import Transform
+from genome.transforms.block_shape import BlockShape
+from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
+from genome.transforms.promote import Promote
+from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
+from genome.transforms.register_tile import RegisterTile
+from genome.transforms.specialise import Specialise
+from genome.transforms.strip import Strip, Unroll
+
+BUILTIN: tuple[Transform, ...] = (
+    Macro(),
+    Promote(),
+    Specialise(),
+    BlockShape(),
+    CoarsenBlocked(),
+    CoarsenStrided(),
+    AxisSwap(),
+    RegisterTile(),
+    Strip(),
+    Unroll(),
+    Restrict(),
+    FastMath(),
+    LaunchBounds(),
+)

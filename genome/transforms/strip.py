@@ -1,0 +1,182 @@
+"""Strip-mining and unrolling of sequential loops."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+
+from genome.analysis.effects import loop_nest
+from genome.genes import ParamValue, Site
+from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, rewrite
+from genome.ir.kernel import Kernel
+from genome.ir.poly import multiple_of, poly, simplify
+from genome.ir.stmt import (
+    Body,
+    Decl,
+    Loop,
+    LoopRole,
+    Opaque,
+    Stmt,
+    flatten,
+    map_body,
+    map_stmts,
+    substitute_body,
+)
+from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
+from genome.transforms.sites import loop_sites
+
+
+class _SplitLoop(ABC):
+    phase = Phase.LOOPS
+    targets = ALL_TARGETS
+
+    def sites(self, kernel: Kernel) -> tuple[Site, ...]:
+        """The loops that the user wrote (or their parts)."""
+        return loop_sites(kernel)
+
+    @abstractmethod
+    def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
+        """Factors worth trying."""
+
+    def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
+        """Needs a counted loop of step 1 without declarations that an opaque region uses."""
+        found = loop_nest(kernel.body, site.label)
+        factor = params.get("factor")
+        if found is None or not isinstance(factor, int) or factor < 0:
+            return Refusal("there is no such loop or factor")
+        loop = found[1]
+        if factor == 0:
+            return None if loop.trip is not None else Refusal("only a constant trip count can be unrolled in full")
+        if loop.step != 1:
+            return Refusal(f"the loop over {loop.var} does not step by one")
+        if loop.trip is not None and loop.trip < factor:
+            return Refusal(f"the loop over {loop.var} has only {loop.trip} iterations")
+        if any(isinstance(stmt, Opaque) for stmt in flatten(loop.body)):
+            return Refusal("the loop holds a region that the engine does not see into")
+        return None
+
+    def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
+        """Splits the loop wherever it stands in the body (not in the guarded tail)."""
+        factor = int(params["factor"])
+        found = loop_nest(kernel.body, site.label)
+        assert found is not None
+        outer, inner = kernel.fresh(f"{site.label}_outer"), kernel.fresh(f"{site.label}_inner")
+
+        def split(stmt: Stmt) -> Body:
+            if not (isinstance(stmt, Loop) and stmt.var == site.label):
+                return (stmt,)
+            if factor == 0:
+                return (replace(stmt, unroll=0),)
+            return split_loop(stmt, factor, outer, inner, kernel, self._inner_unroll())
+
+        body = map_stmts(kernel.body, split)
+        return replace(kernel, body=body, multiples=(*kernel.multiples, (outer, factor)))
+
+    @abstractmethod
+    def _inner_unroll(self) -> int | None:
+        """Unroll pragma of the inner loop."""
+
+
+class Strip(_SplitLoop):
+    """``for k < K`` -> ``for k_outer < K step n { for k_inner < n } for k: what is left over``.
+
+    Makes the constant-trip inner loop that a shared-memory tile needs. Always legal (order is kept).
+    Parameters: ``factor`` iterations a strip, 4 to 64.
+    """
+
+    name = "strip"
+
+    def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
+        """Powers of two."""
+        return {"factor": (4, 8, 16, 32, 64)} if _is_whole(kernel, site) else {}
+
+    def _inner_unroll(self) -> int | None:
+        return 0
+
+    def describe(self, site: Site, params: Params) -> str:
+        """In words."""
+        return f"the loop over {site.label} is cut into strips of {params['factor']}"
+
+
+class Unroll(_SplitLoop):
+    """``for k < K`` -> ``for k_outer < K step n { n copies of the body } for k: what is left over``.
+
+    Always legal (order is kept). Parameters: ``factor`` 2 to 32; 0 unrolls a constant trip count in full.
+    """
+
+    name = "unroll"
+
+    def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
+        """Powers of two, and 0 where the trip count is a constant."""
+        found = loop_nest(kernel.body, site.label)
+        if found is None or found[1].role is not LoopRole.SEQUENTIAL:
+            return {}
+        trip = found[1].trip
+        factors = tuple(n for n in (2, 4, 8, 16) if trip is None or n < trip)
+        return {"factor": (*factors, 0) if trip is not None and trip <= 128 else factors}
+
+    def _inner_unroll(self) -> int | None:
+        return 0
+
+    def describe(self, site: Site, params: Params) -> str:
+        """In words."""
+        factor = params["factor"]
+        return f"the loop over {site.label} is unrolled " + (f"{factor} times" if factor else "in full")
+
+
+def _is_whole(kernel: Kernel, site: Site) -> bool:
+    found = loop_nest(kernel.body, site.label)
+    return found is not None and found[1].role is LoopRole.SEQUENTIAL
+
+
+def split_loop(loop: Loop, factor: int, outer: str, inner: str, kernel: Kernel, unroll: int | None) -> Body:
+    """Main loop over whole strips, and the loop over what is left (none where the factor divides the trip count)."""
+    low, high = loop.lower, loop.upper
+    extent = poly(high) - poly(low)
+    divides = multiple_of(extent, dict(kernel.multiples)) % factor == 0
+    limit = high if divides else _whole_strips(low, high, factor)
+    body = substitute_body(loop.body, {loop.var: Binary("+", Var(outer), Var(inner))})
+    strip = Loop(inner, Const("0"), integer(factor), body, role=LoopRole.STRIP, unroll=unroll, ctype=loop.ctype)
+    main = Loop(outer, low, limit, (strip,), step=factor, role=LoopRole.TILE, ctype=loop.ctype)
+    if divides:
+        return (main,)
+    rest = replace(loop, lower=limit, role=LoopRole.REMAINDER, body=_renamed(loop.body, kernel))
+    return (main, rest)
+
+
+def _whole_strips(low: Expr, high: Expr, factor: int) -> Expr:
+    """Upper limit of the whole strips. C's truncating division keeps both loops empty when the range is."""
+    constant = (poly(high) - poly(low)).constant
+    if constant is not None:
+        return simplify(Binary("+", low, integer(max(0, constant) // factor * factor)))
+    if poly(low).constant == 0:
+        return Binary("*", Binary("/", high, integer(factor)), integer(factor))
+    whole = Binary("*", Binary("/", Binary("-", high, low), integer(factor)), integer(factor))
+    return Binary("+", low, whole)
+
+
+def _renamed(body: Body, kernel: Kernel) -> Body:
+    """The body with every name that it declares renamed, so that names stay unique in the kernel."""
+    renames: dict[str, str] = {}
+    for stmt in flatten(body):
+        if isinstance(stmt, Decl):
+            renames[stmt.name] = kernel.fresh(f"{stmt.name}_rest")
+        elif isinstance(stmt, Loop):
+            renames[stmt.var] = kernel.fresh(f"{stmt.var}_rest")
+
+    def visit(node: Expr) -> Expr:
+        if isinstance(node, Var) and node.name in renames:
+            return Var(renames[node.name])
+        if isinstance(node, Index) and node.array in renames:
+            return Index(renames[node.array], node.subscripts)
+        return node
+
+    def rename(stmt: Stmt) -> Body:
+        if isinstance(stmt, (Decl,)):
+            return (replace(stmt, name=renames[stmt.name]),)
+        if isinstance(stmt, Loop):
+            return (replace(stmt, var=renames[stmt.var]),)
+        return (stmt,)
+
+    return map_stmts(map_body(body, lambda expr: rewrite(expr, visit)), rename)
