@@ -1,0 +1,75 @@
+"""Memory layout: how data reach the arithmetic (shared tiles, wide accesses, registers, coalescing)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from genome.genes import Genome
+from genome.variant import Target
+from operators.base import AgentContext, Proposal
+from operators.choice import Want, compose, pick
+from operators.mutation import batch, mutated
+
+TABLE: Mapping[str, float] = {
+    "shared_tile": 2.0, "vectorise": 2.0, "coarsen_blocked": 1.0, "scalar_reads": 1.0, "restrict": 0.7,
+    "axis_swap": 0.7, "block_shape": 0.5, "promote": 0.5,
+    "coarsen_strided": 0.0, "register_tile": 0.3, "strip": 0.0, "unroll": 0.0, "specialise": 0.0, "launch_bounds": 0.0,
+    "fast_math": 0.0, "macro": 0.0,
+}  # fmt: skip
+"""Weights of the single moves; a transform at 0 is another agent's business."""
+GENERIC = 0.5
+
+
+@dataclass(frozen=True)
+class MemoryLayout:
+    """Single layout moves, and two composites.
+
+    *Wide copies*: neighbours along the unit-stride axis in one thread, restrict, vector accesses (streaming kernels
+    gain only from the three together). *Staged tile*: a reduction loop in strips, its reused reads in shared memory.
+    """
+
+    name: str = "memory_layout"
+
+    def propose(self, context: AgentContext, rng: np.random.Generator) -> tuple[Proposal, ...]:
+        """See ``Agent``."""
+
+        def make() -> tuple[Genome, str] | None:
+            draw = rng.random()
+            if draw < 0.3:
+                width = int(pick(rng, _widths(context.target)))
+                return wide_copies(context, context.parent.genome, width), "wide copies"
+            if draw < (0.55 if context.device.kind == "gpu" else 0.35):
+                return staged_tile(context, context.parent.genome, int(pick(rng, (8, 16, 32)))), "staged tile"
+            genome = mutated(context.parent.genome, context, TABLE, GENERIC, rng)
+            return None if genome is None else (genome, "layout move")
+
+        return batch(self.name, context, make)
+
+
+def wide_copies(context: AgentContext, genome: Genome, width: int) -> Genome:
+    """Adds blocked coarsening along x, restrict and vector accesses of that width."""
+    wants = (
+        Want("promote"),
+        Want("coarsen_blocked", "parallel.x", {"factor": width}),
+        Want("register_tile"),
+        Want("restrict"),
+        Want("vectorise", values={"width": width}),
+    )
+    return compose(genome, wants, context.moves)
+
+
+def staged_tile(context: AgentContext, genome: Genome, depth: int) -> Genome:
+    """Adds a strip of the reduction loops and shared tiles of the reused reads."""
+    wants = (
+        Want("promote"),
+        Want("strip", "reduction*", {"factor": depth}, sites=1),
+        Want("shared_tile", "read.reused*", {"pad": 1}),
+    )
+    return compose(genome, wants, context.moves)
+
+
+def _widths(target: Target) -> tuple[int, ...]:
+    return (2, 4, 8, 16) if target is Target.OPENCL else (2, 4)

@@ -1,0 +1,65 @@
+"""Parallelism: how the work spreads over blocks and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from genome.genes import Gene, Genome
+from operators.base import AgentContext, MoveLike, Proposal
+from operators.choice import random_gene, wanted_gene
+from operators.mutation import batch, mutated
+
+TABLE: Mapping[str, float] = {
+    "block_shape": 3.0, "coarsen_strided": 1.5, "coarsen_blocked": 1.5, "axis_swap": 0.7, "launch_bounds": 0.5,
+    "register_tile": 0.5, "promote": 0.2,
+    "shared_tile": 0.0, "vectorise": 0.0, "scalar_reads": 0.0, "restrict": 0.0, "strip": 0.0, "unroll": 0.0,
+    "specialise": 0.0, "fast_math": 0.0, "macro": 0.3,
+}  # fmt: skip
+"""Weights of the single moves; a transform at 0 is another agent's business."""
+GENERIC = 0.5
+
+
+@dataclass(frozen=True)
+class Parallelism:
+    """Whole block shapes as one proposal (all axes together keep the block's size sensible), and single moves."""
+
+    name: str = "parallelism"
+
+    def propose(self, context: AgentContext, rng: np.random.Generator) -> tuple[Proposal, ...]:
+        """See ``Agent``."""
+
+        def make() -> tuple[Genome, str] | None:
+            if rng.random() < 0.5:
+                genome = block_shape(context, context.parent.genome, rng)
+                return None if genome is None else (genome, "block shape")
+            moved = mutated(context.parent.genome, context, TABLE, GENERIC, rng)
+            return None if moved is None else (moved, "geometry move")
+
+        return batch(self.name, context, make)
+
+
+def block_shape(context: AgentContext, genome: Genome, rng: np.random.Generator) -> Genome | None:
+    """The genome with threads drawn anew for every axis whose block can change.
+
+    The total is drawn first (a GPU wants 64 to 1024 threads, a CPU runs them in a loop and is happy with few), then
+    split over the axes. None if the geometry is locked.
+    """
+    axes = [move for move in context.moves(genome) if move.transform.name == "block_shape"]
+    if not axes:
+        return None
+    low, high = (6, 10) if context.device.kind == "gpu" else (2, 8)
+    left = int(rng.integers(low, high + 1))
+    order = [axes[int(index)] for index in rng.permutation(len(axes))]
+    for position, move in enumerate(order):
+        last = position == len(order) - 1
+        bits = left if last else int(rng.integers(0, left + 1))
+        genome = genome.with_gene(_threads(move, bits, rng))
+        left -= bits
+    return genome
+
+
+def _threads(move: MoveLike, bits: int, rng: np.random.Generator) -> Gene:
+    return wanted_gene(move, {"threads": 2**bits}) if "threads" in move.domain else random_gene(move, rng)

@@ -1,0 +1,84 @@
+"""Recall: replays what worked before on this kernel, or on one like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genome.genes import Gene, Genome
+from knowledge.records import Prior
+from operators.base import AgentContext, MoveLike, Proposal
+from operators.choice import Moves, nearest, pick
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Priors in their order; once all were tried, priors with one gene left out."""
+
+    name: str = "recall"
+
+    def propose(self, context: AgentContext, rng: np.random.Generator) -> tuple[Proposal, ...]:
+        """See ``Agent``."""
+        found: list[Proposal] = []
+        for prior in context.priors:
+            if len(found) == context.wanted:
+                return tuple(found)
+            genome = resited(prior.genome, context.moves)
+            if genome.genes and not context.proposed(genome) and all(p.genome != genome for p in found):
+                found.append(Proposal(genome, self.name, (), prior.why))
+        if not found and context.priors:
+            trimmed = _trimmed(context, rng)
+            found += [Proposal(trimmed, self.name, (), "a prior without one gene")] if trimmed else []
+        return tuple(found)
+
+
+def champions(context: AgentContext, agent: str = Recall().name) -> tuple[Proposal, ...]:
+    """The best prior of this very kernel, device and size, to be measured again whatever the base says."""
+    known = [prior for prior in context.priors if prior.distance == 0.0 and prior.genome.genes]
+    return tuple(Proposal(prior.genome, agent, (), f"champion: {prior.why}", fresh=True) for prior in known[:1])
+
+
+def resited(genome: Genome, moves: Moves) -> Genome:
+    """The genome as this kernel can hold it.
+
+    Each gene goes to the site with its label and role, else to the one with its role, else to the label; numbers move
+    to the nearest value of the domain there. A gene that finds no site waits for those that may make it (the inner loop
+    of a strip) and is trimmed if none does.
+    """
+    placed, waiting = Genome(), list(genome.genes)
+    while waiting:
+        still: list[Gene] = []
+        available = moves(placed)
+        for gene in waiting:
+            move = _site_for(gene, available)
+            if move is None:
+                still.append(gene)
+            else:
+                placed = placed.with_gene(_fitted(gene, move))
+        if len(still) == len(waiting):
+            break
+        waiting = still
+    return placed
+
+
+def _site_for(gene: Gene, available: Sequence[MoveLike]) -> MoveLike | None:
+    same = [move for move in available if move.transform.name == gene.transform]
+    exact = [move for move in same if move.site == gene.site]
+    by_role = [move for move in same if gene.site.role and move.site.role == gene.site.role]
+    by_label = [move for move in same if move.site.label == gene.site.label]
+    return next(iter((*exact, *by_role, *by_label)), None)
+
+
+def _fitted(gene: Gene, move: MoveLike) -> Gene:
+    values = {name: nearest(domain, gene.values.get(name, domain[0])) for name, domain in move.domain.items() if domain}
+    return Gene.of(gene.transform, move.site, **{**gene.values, **values})
+
+
+def _trimmed(context: AgentContext, rng: np.random.Generator) -> Genome | None:
+    prior: Prior = pick(rng, context.priors)
+    genome = resited(prior.genome, context.moves)
+    shorter = [genome.without(gene) for gene in genome.genes if len(genome.genes) > 1]
+    new = [candidate for candidate in shorter if not context.proposed(candidate)]
+    return pick(rng, new) if new else None
