@@ -15,8 +15,7 @@ from evo.campaign_yaml import Document, FieldPath
 _EXPECTED = {
     "int_type": "an integer", "int_parsing": "an integer", "int_from_float": "an integer", "float_type": "a number",
     "float_parsing": "a number", "bool_type": "true or false", "string_type": "a text", "list_type": "a list",
-    "dict_type": "fields (name: value)", "model_type": "fields (name: value)", "model_attributes_type": "fields (name: value)",
-    "finite_number": "a finite number",
+    "dict_type": "fields (name: value)", "model_type": "fields (name: value)", "finite_number": "a finite number",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Pydantic models of the campaign file: names, types and ranges of its fields. Cross checks are in ``campaign_check``."""
+"""Pydantic models of the campaign file: names, types and ranges of its fields."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ MAX_ELEMENTS = 1 << 21
 def generate_check_sizes(
     sizes: Sequence[ProblemSize], args: Sequence[ArgSpec], assumptions: Assumptions
 ) -> tuple[ProblemSize, ...]:
-    """Primes near the tuned sizes, a tail, two non-square sets of round sizes (so that guarded paths run), and tiny ones.
+    """Primes near the tuned sizes, round non-square sizes (so that guarded paths run), a tail, and tiny ones.
 
-    Deterministic. Sizes obey ``divisible`` and ``ranges`` of scalar parameters that are sizes; tuned sizes are left out.
+    Deterministic. Sizes obey ``divisible`` and ``ranges`` of scalar parameters that are sizes; tuned ones are left out.
     """
     base = _shrunk(sizes[0].env, args)
     steps, bounds = _constraints(args, assumptions)

@@ -1,0 +1,132 @@
+"""Arguments, launch and sizes of the campaign file as the kernel's spec holds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evo.campaign_errors import nearest
+from evo.campaign_model import AXES, ArgumentModel, CampaignModel, InitModel
+from evo.campaign_paths import existing_file
+from evo.campaign_yaml import Document, FieldPath
+from genome.sizes import SizeExpr
+from genome.spec import DTYPES, ArgSpec, Initialiser, LaunchSpec, ProblemSize, Role
+
+_INIT_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "uniform": ("low", "high"), "normal": ("mean", "std"), "integers": ("low", "high"), "constant": ("value",),
+    "zeros": (), "arange": (), "permutation": (), "file": ("path",),
+}  # fmt: skip
+
+
+def build_args(model: CampaignModel, document: Document) -> tuple[ArgSpec, ...]:
+    """The arguments; a scalar without a value takes the size of its own name.
+
+    Raises:
+        CampaignError: On an unknown dtype, a name given twice, a scalar that is written, or no output at all.
+    """
+    sizes = {name for size in model.sizes for name in size if name != "weight"}
+    args = tuple(
+        _argument(argument, number, sizes, document) for number, argument in enumerate(model.arguments)
+    )
+    for number, arg in enumerate(args):
+        if arg.name in [other.name for other in args[:number]]:
+            raise document.error(("arguments", number, "name"), f"'{arg.name}' is given twice; keep one of them")
+    if all(arg.role is Role.IN for arg in args):
+        raise document.error(("arguments",), "no output: give at least one array `role: out` or `role: inout`")
+    return args
+
+
+def _argument(argument: ArgumentModel, number: int, sizes: set[str], document: Document) -> ArgSpec:
+    where: FieldPath = ("arguments", number)
+    if argument.dtype not in DTYPES:
+        raise document.error((*where, "dtype"), f"unknown dtype '{argument.dtype}'; {nearest(argument.dtype, DTYPES)}")
+    value = argument.value
+    if argument.shape is None:
+        if argument.role != "in":
+            raise document.error(
+                (*where, "role"),
+                f"a scalar cannot be `{argument.role}`; give '{argument.name}' a `shape:` or `role: in`",
+            )
+        if value is None and argument.name in sizes:
+            value = SizeExpr(argument.name)
+        if value is None:
+            raise document.error(
+                where, f"'{argument.name}' has neither `shape:` (an array) nor `value:` (a scalar); add one of them"
+            )
+    elif value is not None:
+        raise document.error((*where, "value"), "an array takes `init:`, a scalar `value:`; remove one")
+    shape = tuple(argument.shape or ())
+    init = _initialiser(argument.init, (*where, "init"), document) if argument.init else Initialiser()
+    return ArgSpec(argument.name, argument.dtype, Role(argument.role), shape, value, init)
+
+
+def _initialiser(init: InitModel, where: FieldPath, document: Document) -> Initialiser:
+    allowed = _INIT_FIELDS[init.kind]
+    given = init.model_dump(exclude_none=True, exclude_defaults=True, exclude={"kind"})
+    for name in given:
+        if name not in allowed:
+            takes = ", ".join(allowed) or "no further field"
+            raise document.error((*where, name), f"`{init.kind}` takes {takes}, not {name}")
+    params = tuple((name, float(value)) for name, value in given.items() if name != "path")
+    if init.low is not None and init.high is not None and init.low >= init.high:
+        raise document.error(where, f"expected low < high, got {init.low:g} and {init.high:g}")
+    path = ""
+    if init.kind == "file":
+        if not init.path:
+            raise document.error(where, "`file` needs `path:` to a .npy file")
+        path = str(existing_file(document, init.path, (*where, "path")))
+    return Initialiser(init.kind, params, path)
+
+
+def build_launch(model: CampaignModel, document: Document) -> LaunchSpec:
+    """The launch.
+
+    Raises:
+        CampaignError: Unless exactly one of domain and grid is given.
+    """
+    launch = model.launch
+    if (launch.domain is None) == (launch.grid is None):
+        raise document.error(
+            ("launch",), "expected exactly one of `domain:` (iterations per axis) and `grid:` (blocks per axis)"
+        )
+    block = (*launch.block, 1, 1)[:3]
+    return LaunchSpec(
+        block=(block[0], block[1], block[2]),
+        domain=tuple(launch.domain or ()),
+        grid=tuple(launch.grid or ()),
+        shared_bytes=launch.shared_bytes,
+    )
+
+
+def build_sizes(entries: Sequence[Mapping[str, Any]], document: Document, where: FieldPath) -> tuple[ProblemSize, ...]:
+    """Problem sizes; ``weight`` is taken out of each mapping.
+
+    Raises:
+        CampaignError: If a size is not a positive integer, or entries name different sizes.
+    """
+    result: list[ProblemSize] = []
+    for number, entry in enumerate(entries):
+        weight = entry.get("weight", 1)
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < math.inf:
+            raise document.error((*where, number, "weight"), f"expected a number above 0, got {weight!r}")
+        values = {name: value for name, value in entry.items() if name != "weight"}
+        for name, value in values.items():
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**40:
+                raise document.error((*where, number, name), f"expected a positive integer, got {value!r}")
+        if result and set(values) != set(result[0].env):
+            expected = ", ".join(result[0].env)
+            raise document.error((*where, number), f"expected the sizes {expected}, got {', '.join(values) or 'none'}")
+        order = result[0].env if result else values
+        result.append(ProblemSize(tuple((name, values[name]) for name in order), float(weight)))
+    labels = [size.label for size in result]
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
+            raise document.error((*where, number), f"{label} is given twice; keep one of them")
+    return tuple(result)
+
+
+def axis_path(document: Document, field: str, number: int) -> FieldPath:
+    """Where the extent along x, y or z stands in the file: ``launch.domain.y`` or ``launch.domain[1]``."""
+    named: FieldPath = ("launch", field, AXES[number])
+    return named if named in document.lines else ("launch", field, number)

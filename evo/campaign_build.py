@@ -1,0 +1,197 @@
+"""From validated models to a ``Campaign``: resolves paths and sizes, applies overrides, runs the cross checks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from evaluator.oracle import Reference
+from evo.campaign_arguments import build_args, build_launch, build_sizes
+from evo.campaign_check import check_launch, check_memory, check_promises, check_shapes, check_tunables
+from evo.campaign_kernel import check_signature, check_steering, choose_entry
+from evo.campaign_model import CampaignModel
+from evo.campaign_paths import check_output, find_function, included_folders, read_source
+from evo.campaign_sizes import generate_check_sizes
+from evo.campaign_types import Budget, Campaign, Overrides
+from evo.campaign_yaml import Document
+from genome.genes import Gene, Site
+from genome.limits import DeviceLimits
+from genome.spec import Assumptions, KernelSpec, Steering, Tolerance, Tunable
+
+DATABASE_VARIABLE = "EVO_TUNE_DATABASE_URL"
+"""Environment variable that names the shared knowledge base when the campaign says ``auto``."""
+
+_NO_LIMIT = 2**31 - 1
+
+
+def build_campaign(model: CampaignModel, document: Document, overrides: Overrides) -> Campaign:
+    """The campaign of a validated file.
+
+    Raises:
+        CampaignError: If fields contradict one another, the source or the file system.
+        SourceError: If the kernel's source cannot be read by the front end.
+    """
+    spec = build_spec(model, document)
+    use_knowledge, url = _knowledge(overrides.knowledge or model.knowledge, document)
+    output = overrides.output or document.path.parent / model.output
+    check_output(output, document, ("output",))
+    return Campaign(
+        name=model.name or spec.name,
+        path=document.path,
+        spec=spec,
+        output=output,
+        reference=_reference(model, document),
+        device=_device(overrides.device or model.device, document),
+        budget=Budget(
+            overrides.evaluations or model.budget.evaluations,
+            overrides.minutes or model.budget.minutes,
+            model.budget.patience,
+        ),
+        population=model.population,
+        seed=model.seed if overrides.seed is None else overrides.seed,
+        use_knowledge=use_knowledge,
+        knowledge_url=url,
+        objective=model.objective,
+        epsilon=model.epsilon,
+        surrogate=model.surrogate,
+        settings=_settings(document.data),
+    )
+
+
+def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
+    """The kernel with everything that is said about it, checked across fields and against its source."""
+    path, source = read_source(document, model.kernel.source)
+    entry = choose_entry(model.kernel.entry, source, str(path), document)
+    args = build_args(model, document)
+    sizes = build_sizes(model.sizes, document, ("sizes",))
+    assumptions = _assumptions(model)
+    draft = KernelSpec(
+        name=entry,
+        source=source,
+        entry=entry,
+        args=args,
+        launch=build_launch(model, document),
+        sizes=sizes,
+        assumptions=assumptions,
+        tolerance=Tolerance(model.tolerance.rtol, model.tolerance.atol, model.tolerance.norm),
+        tunables=tuple(Tunable(name, tuple(values)) for name, values in model.tunables.items()),
+        restrictions=tuple(model.restrictions),
+        steering=_steering(model),
+        limits=_limits(model),
+        template_args=tuple(model.kernel.template_args),
+        defines=tuple(model.kernel.defines.items()),
+        include_dirs=included_folders(document, model.kernel.include),
+        path=str(path),
+    )
+    check_shapes(draft, document)
+    spec = _with_checks(draft, model, document)
+    check_launch(spec, document)
+    check_memory(spec, document)
+    check_promises(spec, document)
+    check_tunables(spec, document)
+    check_steering(spec, document)
+    check_signature(spec, document)
+    return spec
+
+
+def _with_checks(spec: KernelSpec, model: CampaignModel, document: Document) -> KernelSpec:
+    if model.check_sizes is None:
+        return replace(spec, check_sizes=generate_check_sizes(spec.sizes, spec.args, spec.assumptions))
+    checks = build_sizes(model.check_sizes, document, ("check_sizes",))
+    names = {name for name, _ in spec.sizes[0].values}
+    for number, size in enumerate(checks):
+        if set(size.env) != names:
+            raise document.error(
+                ("check_sizes", number), f"expected the sizes {', '.join(sorted(names))}, got {size.label}"
+            )
+    tuned = [size.env for size in spec.sizes]
+    if len(checks) < 3 or any(size.env in tuned for size in checks):
+        raise document.error(
+            ("check_sizes",),
+            f"expected at least three sizes that are not tuned on, got {sum(s.env not in tuned for s in checks)}; "
+            "add some that do not divide evenly, or write `check_sizes: generate`",
+        )
+    return replace(spec, check_sizes=checks)
+
+
+def _assumptions(model: CampaignModel) -> Assumptions:
+    assume = model.assume
+    return Assumptions(
+        no_alias=assume.no_alias,
+        alignment=assume.alignment,
+        divisible=tuple(assume.divisible.items()),
+        ranges=tuple((name, low, high) for name, (low, high) in assume.ranges.items()),
+        reassociation=assume.reassociation,
+        fast_math=assume.fast_math,
+    )
+
+
+def _steering(model: CampaignModel) -> Steering:
+    pins = (Gene.of(p.transform, Site(p.site.label, p.site.role), **p.params) for p in model.transforms.pin)
+    return Steering(
+        forbid=tuple(model.transforms.forbid),
+        focus=tuple(model.transforms.focus),
+        pin=tuple(json.dumps(gene.to_json(), sort_keys=True, separators=(",", ":")) for gene in pins),
+        lines=tuple((first, last) for first, last in model.transforms.lines),
+    )
+
+
+def _limits(model: CampaignModel) -> DeviceLimits | None:
+    """Limits of the campaign; what it leaves open is left to the device."""
+    limits = model.limits
+    if limits.registers is None and limits.shared_memory is None and limits.threads is None:
+        return None
+    return DeviceLimits(
+        max_threads=limits.threads or 1024,
+        shared_bytes=_NO_LIMIT if limits.shared_memory is None else limits.shared_memory,
+        registers=limits.registers or 255,
+    )
+
+
+def _reference(model: CampaignModel, document: Document) -> Reference | None:
+    if model.reference is None:
+        return None
+    function, checker = model.reference.function, model.reference.checker
+    if (function is None) == (checker is None):
+        raise document.error(("reference",), "expected `file.py:function`, `{checker: file.py:function}` or none")
+    path, name = find_function(document, checker or function or "", ("reference",))
+    return Reference(str(path), name, "checker" if checker else "numpy")
+
+
+def _device(text: str, document: Document) -> str:
+    if not re.fullmatch(r"auto|(opencl|cuda):\d+|replay:.+", text):
+        raise document.error(
+            ("device",), f"expected auto, opencl:N or cuda:N, got '{text}'; `evo-tune devices` lists what is here"
+        )
+    return text
+
+
+def _knowledge(text: str, document: Document) -> tuple[bool, str | None]:
+    if text == "none":
+        return False, None
+    if text == "auto":
+        text = os.environ.get(DATABASE_VARIABLE, "")
+        if not text:
+            return True, None
+    if not re.match(r"postgresql(\+psycopg)?://", text):
+        raise document.error(
+            ("knowledge",),
+            f"expected auto, none or postgresql+psycopg://user@host/base, got '{without_password(text)}'",
+        )
+    return True, re.sub(r"^postgresql://", "postgresql+psycopg://", text)
+
+
+def without_password(text: str) -> str:
+    """A URL with its password replaced by stars."""
+    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", text)
+
+
+def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    if isinstance(plain.get("knowledge"), str):
+        plain["knowledge"] = without_password(plain["knowledge"])
+    return plain

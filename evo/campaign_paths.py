@@ -1,0 +1,86 @@
+"""Files that a campaign names: they are looked at, never imported or written."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+from evo.campaign_errors import nearest
+from evo.campaign_yaml import Document, FieldPath
+
+
+def read_source(document: Document, name: str) -> tuple[Path, str]:
+    """Path and text of the kernel's source.
+
+    Raises:
+        CampaignError: If it cannot be read.
+    """
+    where = ("kernel", "source")
+    path = existing_file(document, name, where)
+    try:
+        return path, path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise document.error(where, f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise document.error(where, f"{path} cannot be read: {error.strerror}") from None
+
+
+def included_folders(document: Document, names: list[str]) -> tuple[str, ...]:
+    """Include folders, resolved from the campaign's folder."""
+    folders = []
+    for number, name in enumerate(names):
+        folder = document.path.parent / name
+        if not folder.is_dir():
+            raise document.error(("kernel", "include", number), f"no such folder: {folder}")
+        folders.append(str(folder))
+    return tuple(folders)
+
+
+def find_function(document: Document, text: str, where: FieldPath) -> tuple[Path, str]:
+    """Path and name of ``file.py:function``; the file is parsed, not executed.
+
+    Raises:
+        CampaignError: If the file or the function is not there.
+    """
+    file, separator, name = text.rpartition(":")
+    if not separator or not file or not name.isidentifier():
+        raise document.error(where, f"expected `file.py:function`, got '{text}'")
+    path = existing_file(document, file, where)
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        raise document.error(where, f"{path}:{error.lineno}: not valid Python: {error.msg}") from None
+    except (OSError, ValueError) as error:
+        raise document.error(where, f"{path} cannot be read: {error}") from None
+    functions = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if name not in functions:
+        raise document.error(where, f"{path} has no function '{name}'; {nearest(name, functions)}")
+    return path, name
+
+
+def check_output(folder: Path, document: Document, where: FieldPath) -> None:
+    """The output folder can be made, or is there and can be written.
+
+    Raises:
+        CampaignError: If a file stands in its way or it is not writable.
+    """
+    for step in (folder, *folder.parents):
+        if step.is_dir():
+            if not os.access(step, os.W_OK | os.X_OK):
+                raise document.error(where, f"the output folder {folder} cannot be written: no permission in {step}")
+            return
+        if step.exists() or step.is_symlink():
+            raise document.error(
+                where, f"the output folder {folder} cannot be made: {step} is a file; choose another folder"
+            )
+
+
+def existing_file(document: Document, name: str, where: FieldPath) -> Path:
+    """A file that must be there, resolved from the campaign's folder."""
+    path = document.path.parent / name
+    if path.is_dir():
+        raise document.error(where, f"expected a file, got the folder {path}")
+    if not path.exists():
+        raise document.error(where, f"no such file: {path} (paths are relative to the campaign file)")
+    return path
