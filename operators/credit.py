@@ -1,9 +1,10 @@
 """Credit: what each agent's proposals were worth lately, and the shares that follow from it.
 
-Probability matching on discounted success rates: with s the discounted sum of rewards and n that of proposals, an agent's
-worth is w = (s + 1) / (n + 2), once over the whole campaign and once for the bottleneck at hand (both counts add up, so
-that a bottleneck seen rarely leans on the rest). Shares are proportional to affinity * w^SHARPNESS, above a floor. The
-discount forgets: an agent that has run dry falls back, and is tried again when the others have run dry as well.
+Probability matching on discounted success rates. With s the discounted sum of rewards and n that of proposals, the
+agent's worth is w = (s + 1) / (n + 2). Both s and n add what is known over the whole campaign to what is known for the
+bottleneck at hand, so that a bottleneck seen rarely leans on the rest. Shares are proportional to
+affinity * w^SHARPNESS, above a floor. The discount forgets: an agent that has run dry falls back, and is tried again
+when the others have run dry as well.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 DISCOUNT = 0.97
-SHARPNESS = 3.0
-FLOOR = 0.02
+SHARPNESS = 5.0
+FLOOR = 0.015
 _ALL = "*"
 
 

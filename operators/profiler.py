@@ -1,19 +1,19 @@
 """Profiler-guided mutation: what limits the parent decides which transforms are tried.
 
-==========  =================================================  ===========================================================
-Bottleneck  Evidence                                           Moves that answer it
-==========  =================================================  ===========================================================
-dram        achieved bandwidth near the roofline's slope                        vectorise, shared_tile, coarsening, restrict
-l2          traffic far above compulsory bytes                                  shared_tile, register_tile, axis_swap
-shared      shared-memory throughput, bank conflicts                            register_tile, vectorise, pad of shared_tile
-compute     arithmetic near the peak                                            fast_math, specialise, register_tile
-issue       instructions without arithmetic (addresses, loads)                  unroll, register_tile, vectorise, specialise
-latency     low occupancy or few independent instructions                       coarsening, unroll, block_shape, strip
-divergence  threads of a warp take other paths                                  axis_swap, block_shape, specialise
-atomics     contention on few addresses                                         promote, coarsening, block_shape
-launch      too few or too small blocks                                         block_shape, coarsening
-unknown     no profile                                                          everything alike
-==========  =================================================  ===========================================================
+==========  ==================================================  ============================================
+Bottleneck  Evidence                                            Moves that answer it
+==========  ==================================================  ============================================
+dram        achieved bandwidth near the roofline's slope        vectorise, shared_tile, coarsening, restrict
+l2          traffic far above compulsory bytes                  shared_tile, register_tile, axis_swap
+shared      shared-memory throughput, bank conflicts            register_tile, vectorise, pad of shared_tile
+compute     arithmetic near the peak                            fast_math, specialise, register_tile
+issue       instructions without arithmetic (addresses, loads)  unroll, register_tile, vectorise, specialise
+latency     low occupancy or few independent instructions       coarsening, unroll, block_shape, strip
+divergence  threads of a warp take other paths                  axis_swap, block_shape, specialise
+atomics     contention on few addresses                         promote, coarsening, block_shape
+launch      too few or too small blocks                         block_shape, coarsening
+unknown     no profile                                          everything alike
+==========  ==================================================  ============================================
 
 The table holds weights, not rules: every other transform keeps ``GENERIC`` in total, so that a wrong verdict costs some
 proposals and never closes a door.

@@ -1,0 +1,76 @@
+"""The parts of a running campaign, built once by ``evo.wire`` (or by a test) and handed down; nothing looks them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from evaluator.api import Evaluator
+from evo.memory import Memory, NoMemory
+from genome.genes import Gene, Genome
+from genome.variant import Rejection, Variant
+from knowledge.records import KernelRecord, TrainingRow
+from operators.base import Agent, MoveLike
+
+
+class SurrogateModel(Protocol):
+    """A model of log2 speed-up and failure (``knowledge.surrogate.Surrogate``)."""
+
+    def fit(self, rows: Sequence[TrainingRow]) -> None:
+        """Learns from scratch."""
+
+    def predict(
+        self, genomes: Sequence[Genome]
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Mean and standard deviation of log2 speed-up, and probability of failure, one each a genome."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """How far the engine works ahead.
+
+    Attributes:
+        ahead: Variants in flight at most, compiling ones included.
+        measuring: Variants queued on the device at most. 1 on a CPU device, where thinking would disturb the timing.
+    """
+
+    ahead: int = 3
+    measuring: int = 1
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything with a side effect, and the pure functions bound to this kernel and device.
+
+    Attributes:
+        evaluator: The device.
+        lower: Genome to variant.
+        moves: What applies on top of a genome.
+        describe: A gene in words.
+        agents: Authors of proposals.
+        kernel: For the knowledge base.
+        memory: The knowledge base, or ``NoMemory``.
+        surrogate: Model that ranks proposals, or None.
+        features: (device features, size features) of this campaign, for training rows.
+        clock: Seconds, monotonic.
+        pipeline: Work ahead.
+        versions: For the report.
+        notes: Sentences for the user from building (a plug-in that was skipped, say).
+    """
+
+    evaluator: Evaluator
+    lower: Callable[[Genome], Variant | Rejection]
+    moves: Callable[[Genome], tuple[MoveLike, ...]]
+    describe: Callable[[Gene], str]
+    agents: tuple[Agent, ...]
+    kernel: KernelRecord
+    clock: Callable[[], float]
+    memory: Memory = field(default_factory=NoMemory)
+    surrogate: SurrogateModel | None = None
+    features: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    pipeline: Pipeline = field(default_factory=Pipeline)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,79 @@
+"""The opening book: composite genomes that are worth one measurement on any kernel, before anything is learnt.
+
+They name roles and transforms only, never kernels. A composite whose genes do not apply shrinks to what does; openings
+that shrink to the same genome count once. The authors are the agents whose shapes they are, so that credit follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from genome.genes import Genome
+from operators.base import AgentContext, Proposal
+from operators.choice import Want, compose
+from operators.computation import Tile, register_tile
+from operators.memory_layout import staged_tile, wide_copies
+
+Recipe = Callable[[AgentContext, Genome], Genome]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """One entry of the book."""
+
+    agent: str
+    note: str
+    recipe: Recipe
+
+
+def _tile(tile: Tile) -> Recipe:
+    return lambda context, genome: register_tile(context, genome, tile)
+
+
+def _wide(width: int) -> Recipe:
+    return lambda context, genome: wide_copies(context, genome, width)
+
+
+def _wants(*wants: Want) -> Recipe:
+    return lambda context, genome: compose(genome, wants, context.moves)
+
+
+def _staged(tile: Tile, depth: int) -> Recipe:
+    return lambda context, genome: staged_tile(context, register_tile(context, genome, tile), depth)
+
+
+_CPU: tuple[Opening, ...] = (
+    Opening("computation", "register tile 4x8, wide", _tile(Tile(x=8, y=4, width=8, restrict=True))),
+    Opening("computation", "register tile 4x4", _tile(Tile(x=4, y=4))),
+    Opening("memory_layout", "wide copies of 4", _wide(4)),
+    Opening("computation", "register tile 4x16", _tile(Tile(x=16, y=4, restrict=True))),
+    Opening("parallelism", "block 64x4", _wants(
+        Want("block_shape", "parallel.x", {"threads": 64}), Want("block_shape", "parallel.y", {"threads": 4}))),
+    Opening("computation", "unrolled loops", _wants(Want("promote"), Want("unroll", "*", {"factor": 4}, sites=2))),
+)  # fmt: skip
+
+_GPU: tuple[Opening, ...] = (
+    Opening("computation", "register tile 4x4, staged",
+            _staged(Tile(x=4, y=4, threads_x=16, threads_y=16, restrict=True), 16)),
+    Opening("computation", "register tile 8x8, staged",
+            _staged(Tile(x=8, y=8, threads_x=16, threads_y=16, restrict=True), 8)),
+    Opening("memory_layout", "wide copies of 4", _wide(4)),
+    Opening("computation", "register tile 4x4", _tile(Tile(x=4, y=4, threads_x=16, threads_y=8, restrict=True))),
+    Opening("parallelism", "block 32x8", _wants(
+        Want("block_shape", "parallel.x", {"threads": 32}), Want("block_shape", "parallel.y", {"threads": 8}))),
+    Opening("memory_layout", "staged tile", lambda context, genome: staged_tile(context, genome, 16)),
+    Opening("computation", "unrolled loops", _wants(Want("promote"), Want("unroll", "*", {"factor": 4}, sites=2))),
+)  # fmt: skip
+
+
+def opening(context: AgentContext) -> tuple[Proposal, ...]:
+    """The book's proposals for this kernel and device, in order, each genome once."""
+    book: Sequence[Opening] = _GPU if context.device.kind == "gpu" else _CPU
+    root = context.baseline
+    found: dict[Genome, Proposal] = {}
+    for entry in book:
+        genome = entry.recipe(context, root.genome)
+        if genome.genes and genome != root.genome:
+            found.setdefault(genome, Proposal(genome, entry.agent, (root.variant,), entry.note))
+    return tuple(found.values())
