@@ -1,0 +1,173 @@
+"""Prints expressions as CUDA C++ or OpenCL C with as few parentheses as are always right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var
+from genome.ir.print_functions import ATOMICS, BINARY, CUDA_ONLY, FAST, MATH, RENAMED
+from genome.ir.print_names import opencl_type
+from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, infer
+from genome.variant import Target
+
+_PRECEDENCE = {
+    "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8, ">>": 8,
+    "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}  # fmt: skip
+_UNARY, _POSTFIX, _ATOM, _SELECT = 11, 12, 13, 0
+# Operators whose nesting readers (and compilers' warnings) expect to see in parentheses.
+_ALWAYS = {"|", "^", "&", "<<", ">>"}
+
+_WORK_ITEM = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size",
+              "gridDim": "get_num_groups"}  # fmt: skip
+
+
+class PrintError(ValueError):
+    """The kernel uses something that the target language does not have."""
+
+
+@dataclass(frozen=True)
+class ExprPrinter:
+    """Prints expressions of one kernel.
+
+    Attributes:
+        target: Language.
+        types: Canonical type of every name, for functions whose name depends on it.
+        signed_indices: Print ``threadIdx.x`` and the like as int. Index arithmetic that transforms write counts on
+            that; the user's own text keeps CUDA's unsigned.
+    """
+
+    target: Target
+    types: Mapping[str, str] = field(default_factory=dict)
+    signed_indices: bool = False
+
+    def text(self, expr: Expr) -> str:
+        """The expression, without outer parentheses."""
+        return self._print(expr)[0]
+
+    def _operand(self, expr: Expr, least: int) -> str:
+        text, precedence = self._print(expr)
+        return text if precedence >= least else f"({text})"
+
+    def _print(self, expr: Expr) -> tuple[str, int]:
+        match expr:
+            case Const(text=text):
+                return self._constant(text)
+            case Var(name=name):
+                return self._variable(name)
+            case Binary():
+                return self._binary(expr)
+            case Unary(op=op, operand=operand):
+                inner = self._operand(operand, _UNARY)
+                return op + (f"({inner})" if inner[:1] in "+-&*!~" and op in "+-&" else inner), _UNARY
+            case Index(array=array, subscripts=subscripts):
+                return array + "".join(f"[{self.text(part)}]" for part in subscripts), _POSTFIX
+            case Select(condition=condition, then=then, other=other):
+                parts = self._operand(condition, 1), self._operand(then, 1), self._operand(other, _SELECT)
+                return f"{parts[0]} ? {parts[1]} : {parts[2]}", _SELECT
+            case Cast(ctype=ctype, operand=operand):
+                name = opencl_type(ctype) if self.target is Target.OPENCL else ctype
+                return f"({name}){self._operand(operand, _POSTFIX)}", _UNARY
+            case Member(base=base, field=field_name):
+                return f"{self._operand(base, _POSTFIX)}.{field_name}", _POSTFIX
+            case Call():
+                return self._call(expr)
+        raise PrintError(f"cannot print {type(expr).__name__}")
+
+    def _constant(self, text: str) -> tuple[str, int]:
+        if self.target is Target.OPENCL:
+            text = {"nullptr": "0", "CUDART_INF_F": "INFINITY", "HUGE_VALF": "INFINITY"}.get(text, text)
+            if text[:1].isdigit() and text[-2:].lower() == "ll":
+                text = text[:-1]
+        return text, _UNARY if text.startswith("-") else _ATOM
+
+    def _variable(self, name: str) -> tuple[str, int]:
+        if name not in BUILTIN_INDICES:
+            return name, _ATOM
+        base, dim = name.split(".")
+        if self.target is Target.OPENCL:
+            cast = "int" if self.signed_indices else "uint"
+            return f"({cast}){_WORK_ITEM[base]}({'xyz'.index(dim)})", _UNARY
+        return (f"(int){name}", _UNARY) if self.signed_indices else (name, _ATOM)
+
+    def _binary(self, expr: Binary) -> tuple[str, int]:
+        level = _PRECEDENCE[expr.op]
+        left, right = self._side(expr.left, expr.op, level), self._side(expr.right, expr.op, level + 1)
+        return f"{left} {expr.op} {right}", level
+
+    def _side(self, child: Expr, op: str, least: int) -> str:
+        if isinstance(child, Binary) and (op in _ALWAYS or child.op in _ALWAYS) and child.op != op:
+            return f"({self.text(child)})"
+        if isinstance(child, Binary) and op == "||" and child.op == "&&":
+            return f"({self.text(child)})"
+        text = self._operand(child, least)
+        return f"({text})" if op in "+-&" and text.startswith(op) and least > _PRECEDENCE[op] else text
+
+    # ---- calls
+
+    def _call(self, call: Call) -> tuple[str, int]:
+        name = call.function
+        if self.target is Target.CUDA:
+            return f"{name}({', '.join(self._arguments(call))})", _POSTFIX
+        if name in CUDA_ONLY:
+            raise PrintError(f"{name} has no counterpart in OpenCL C")
+        if name in BINARY and len(call.args) == 2:
+            return self._print(Binary(BINARY[name], *call.args))
+        if name in MATH or name in FAST:
+            return f"{MATH.get(name) or FAST[name]}({', '.join(self._floats(call))})", _POSTFIX
+        if name.startswith("make_"):
+            return f"({opencl_type(name[5:])})({', '.join(self._arguments(call))})", _UNARY
+        return self._other(call)
+
+    def _other(self, call: Call) -> tuple[str, int]:
+        name, args = call.function, self._arguments(call)
+        if name == "__saturatef":
+            return f"clamp({self._floats(call)[0]}, 0.0f, 1.0f)", _POSTFIX
+        if name == "__frcp_rn":
+            return f"1.0f / {self._operand(call.args[0], _UNARY)}", _PRECEDENCE["/"]
+        if name in ATOMICS:
+            return f"evo_{name}({', '.join(args)})", _POSTFIX
+        kinds = [infer(arg, self.types) for arg in call.args]
+        if name == "abs" and kinds:
+            return self._absolute(args[0], kinds[0])
+        if (name in ("min", "max") or name + "f" in MATH) and kinds and "" not in kinds:
+            return self._overloaded(name, args, kinds)
+        return f"{RENAMED.get(name, name)}({', '.join(args)})", _POSTFIX
+
+    def _absolute(self, arg: str, kind: str) -> tuple[str, int]:
+        if kind in ("float", "double"):
+            return f"fabs({arg})", _POSTFIX
+        return f"({opencl_type(kind or 'int')})abs({arg})", _UNARY
+
+    def _overloaded(self, name: str, args: list[str], kinds: list[str]) -> tuple[str, int]:
+        """``min``, ``pow``, ``exp``: OpenCL wants arguments of one type, and floating ones for math."""
+        common = kinds[0] if len(set(kinds)) == 1 else infer(_sum_of(kinds), dict(zip("abcdefgh", kinds, strict=False)))
+        if name not in ("min", "max") and common in INTEGER_TYPES or (name == "pow" and len(set(kinds)) > 1):
+            common = "double"
+        if name in ("min", "max") and common in ("float", "double"):
+            name = f"f{name}"
+        cast = [arg if kind == common else f"({opencl_type(common)})({arg})" for arg, kind in zip(args, kinds, strict=True)]
+        return f"{name}({', '.join(cast)})", _POSTFIX
+
+    def _floats(self, call: Call) -> list[str]:
+        """Arguments of a single-precision function, converted where they are of another type."""
+        result = []
+        for arg in call.args:
+            text, kind = self.text(arg), infer(arg, self.types)
+            if isinstance(arg, Const) and kind == "int":
+                text = f"{text}.0f" if text.isdigit() else f"(float)({text})"
+            elif kind not in ("float", "") and not kind.endswith("*"):
+                text = f"(float)({text})"
+            result.append(text)
+        return result
+
+    def _arguments(self, call: Call) -> list[str]:
+        return [self.text(arg) for arg in call.args]
+
+
+def _sum_of(kinds: list[str]) -> Expr:
+    total: Expr = Var("a")
+    for name in "bcdefgh"[: len(kinds) - 1]:
+        total = Binary("+", total, Var(name))
+    return total

@@ -1,0 +1,117 @@
+"""CUDA C text to the loop IR: the one entrance of the front end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pycparser import c_ast, c_parser
+
+from genome.ir.kernel import Kernel, Param
+from genome.ir.print_tokens import Token
+from genome.source.constants import file_constants
+from genome.source.encode import Encoded, encode_body
+from genome.source.errors import SourceError
+from genome.source.normalise import normalise
+from genome.source.parse import Parsed, read_body
+from genome.source.preprocess import preprocess
+from genome.source.prelude import prelude_text
+from genome.source.signature import entries, launch_bounds, parameters
+from genome.source.slice import Item, Slice, find_entry, items, slice_kernel
+from genome.source.templates import instantiate
+
+__all__ = ["SourceError", "entries", "parse_kernel"]
+
+_POSITION = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?:(?P<column>\d+):)?\s*(?P<message>.*)$", re.DOTALL)
+
+
+def parse_kernel(
+    source: str,
+    entry: str,
+    *,
+    path: str = "kernel.cu",
+    template_args: Sequence[str] = (),
+    defines: Sequence[tuple[str, str]] = (),
+    include_dirs: Sequence[str] = (),
+) -> Kernel:
+    """Reads one ``__global__`` function into the normalised IR.
+
+    Args:
+        source: Text of the file.
+        entry: Name of the kernel.
+        path: The file's name, for messages and relative includes.
+        template_args: Arguments of a kernel template, in order.
+        defines: Macros; they win over the file's own ``#define``.
+        include_dirs: Folders of included files.
+
+    Returns:
+        The kernel. Its parallel axes are empty when the index map was not understood: its body is then as written.
+
+    Raises:
+        SourceError: If the file cannot be preprocessed, the kernel is missing, or its body is out of reach.
+    """
+    pre = preprocess(source, path, defines, include_dirs)
+    found = items(pre.tokens)
+    entry_item = instantiate(find_entry(found, entry, path), template_args, path)
+    part = slice_kernel(found, entry_item)
+    params = parameters(entry_item, path)
+    constants = file_constants(part.prelude)
+    encoded, block = _parse_body(entry_item, found, path)
+    parsed = _read(part, params, constants, encoded, block)
+    kernel = Kernel(entry, params, (), parsed.body, shared=parsed.shared, launch_bounds=launch_bounds(entry_item),
+                    prelude=prelude_text(part, pre.missing))  # fmt: skip
+    return normalise(kernel, parsed)
+
+
+def _parse_body(item: Item, found: Sequence[Item], path: str) -> tuple[Encoded, c_ast.Compound]:
+    """Parses the body; where C cannot spell a statement, a second pass makes just that statement opaque."""
+    body = item.tokens[item.body :]
+    types = frozenset(name for other in found if other.kind == "type" for name in other.names)
+    encoded = encode_body(body, types)
+    try:
+        return encoded, _tree(encoded.text, path)
+    except c_parser.ParseError:
+        encoded = encode_body(body, types, _unparsable)
+    try:
+        return encoded, _tree(encoded.text, path)
+    except c_parser.ParseError as error:
+        raise _source_error(error, item, path) from None
+
+
+def _tree(text: str, path: str) -> c_ast.Compound:
+    tree = c_parser.CParser().parse(text, path)
+    return tree.ext[-1].body
+
+
+def _unparsable(text: str) -> bool:
+    try:
+        c_parser.CParser().parse(text)
+    except c_parser.ParseError:
+        return True
+    return False
+
+
+def _source_error(error: Exception, item: Item, path: str) -> SourceError:
+    match = _POSITION.match(str(error))
+    hint = "rewrite it in plain C; macros, block shape and options are tuned all the same"
+    if match is None:
+        return SourceError(path, item.line, f"kernel '{item.names[0]}' cannot be parsed", hint)
+    what = match["message"].removeprefix("before: ").strip() or "end of the kernel"
+    return SourceError(match["file"] or path, int(match["line"]), f"cannot parse '{what}'", hint)
+
+
+def _read(part: Slice, params: tuple[Param, ...], constants: dict[str, int], encoded: Encoded,
+          block: c_ast.Compound) -> Parsed:  # fmt: skip
+    types = {param.name: param.ctype for param in params}
+    pointers = frozenset(param.name for param in params if param.pointer)
+    taken = frozenset(name for item in part.prelude for name in item.names) | {part.entry.names[0]}
+    barriers = frozenset(
+        name for item in part.prelude if item.kind == "function" and _may_synchronise(item.tokens) for name in item.names
+    )
+    return read_body(block, encoded, types, pointers, constants, taken, barriers)
+
+
+def _may_synchronise(tokens: Sequence[Token]) -> bool:
+    return any(token.text.startswith("__sync") or token.text in ("asm", "__asm__") for token in tokens)
+
+

@@ -1,0 +1,139 @@
+"""The kernel's own guard: ``if (r < M && c < N) {...}`` becomes bounds of the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from genome.ir.expr import Binary, Call, Const, Expr, Index, Member, Unary, Var, conjunction, conjuncts, names, walk
+from genome.ir.kernel import Axis
+from genome.ir.print_functions import PURE
+from genome.ir.stmt import Body, Decl, If, Space, Stmt
+from genome.ir.types import INTEGER_TYPES
+from genome.source.axes import strip_casts
+from genome.source.jumps import negate
+from genome.source.parse import increment
+
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+def lift_guard(
+    body: Body, axes: Sequence[Axis], scalars: frozenset[str], types: Mapping[str, str]
+) -> tuple[tuple[Axis, ...], Body]:
+    """Moves the conditions of an If around the whole body to the bounds of the axes.
+
+    Args:
+        body: The body, index arithmetic substituted.
+        axes: The axes, without bounds.
+        scalars: Scalar parameters that never change: bounds are expressions of these.
+        types: Type of each name.
+
+    Returns:
+        The axes with bounds, and the body; conditions that bound no axis stay as an If.
+    """
+    found = _enclosing(body)
+    if found is None:
+        return tuple(axes), body
+    condition, inner = found
+    bounded = {axis.name: axis for axis in axes}
+    rest: list[Expr] = []
+    for term in _conjuncts(condition, types):
+        axis = _bound(term, bounded, scalars)
+        if axis is None:
+            rest.append(term)
+        else:
+            bounded[axis.name] = axis
+    remaining = conjunction(rest)
+    return tuple(bounded.values()), inner if remaining is None else (If(remaining, inner),)
+
+
+def _enclosing(body: Body) -> tuple[Expr, Body] | None:
+    """(condition, guarded body) when everything but plain declarations lies inside one If; nested Ifs are joined."""
+    if not body or not isinstance(body[-1], If) or body[-1].orelse:
+        return None
+    guard = body[-1]
+    leading = body[:-1]
+    if not all(_sinkable(stmt) for stmt in leading):
+        return None
+    declared = {stmt.name for stmt in leading if isinstance(stmt, Decl)}
+    if declared & set(names(guard.condition)):
+        return None
+    inner = leading + guard.then
+    nested = _enclosing(inner)
+    if nested is None:
+        return guard.condition, inner
+    return Binary("&&", guard.condition, nested[0]), nested[1]
+
+
+def _sinkable(stmt: Stmt) -> bool:
+    """True for a private declaration whose value has no effect: threads outside the guard need not compute it."""
+    if not isinstance(stmt, Decl) or stmt.space is not Space.PRIVATE:
+        return False
+    return stmt.init is None or all(n.function in PURE for n in walk(stmt.init) if isinstance(n, Call))
+
+
+def _conjuncts(condition: Expr, types: Mapping[str, str]) -> list[Expr]:
+    """Terms of the conjunction, negations pushed down to the comparisons."""
+    terms: list[Expr] = []
+    for term in conjuncts(condition):
+        if isinstance(term, Unary) and term.op == "!":
+            pushed = negate(term.operand, types)
+            terms += _conjuncts(pushed, types) if pushed != term else [term]
+        else:
+            terms.append(term)
+    return terms
+
+
+def _bound(term: Expr, axes: Mapping[str, Axis], scalars: frozenset[str]) -> Axis | None:
+    """The axis with the bound that the term gives, or None if it gives none (or the axis has that bound already)."""
+    if not isinstance(term, Binary) or term.op not in _TURNED:
+        return None
+    for op, left, right in ((term.op, term.left, term.right), (_TURNED[term.op], term.right, term.left)):
+        axis, offset = _axis_side(left, axes)
+        if axis is None or not _uniform(right, scalars):
+            continue
+        limit = right if offset == 0 else _shifted(right, -offset)
+        if op in ("<", "<="):
+            upper = limit if op == "<" else increment(limit)
+            return replace(axis, upper=upper) if axis.upper is None else None
+        lower = limit if op == ">=" else increment(limit)
+        return replace(axis, lower=lower) if axis.lower is None else None
+    return None
+
+
+def _axis_side(expr: Expr, axes: Mapping[str, Axis]) -> tuple[Axis | None, int]:
+    """(axis, constant) for ``axis`` and, where the axis is signed, ``axis + constant``."""
+    inner = strip_casts(expr)
+    if isinstance(inner, Var):
+        return axes.get(inner.name), 0
+    if isinstance(inner, Binary) and inner.op in ("+", "-") and isinstance(inner.left, Var) and inner is expr:
+        axis = axes.get(inner.left.name)
+        value = inner.right.value if isinstance(inner.right, Const) and inner.right.text.isdigit() else None
+        if axis is not None and value is not None and axis.ctype in ("int", "long", "long long"):
+            return axis, value if inner.op == "+" else -value
+    return None, 0
+
+
+def _shifted(expr: Expr, by: int) -> Expr:
+    """``expr + by`` with literals folded."""
+    if isinstance(expr, Const) and expr.text.isdigit() and int(expr.text) + by >= 0:
+        return Const(str(int(expr.text) + by))
+    if isinstance(expr, Binary) and expr.op in ("+", "-") and isinstance(expr.right, Const) and expr.right.text.isdigit():
+        by += int(expr.right.text) if expr.op == "+" else -int(expr.right.text)
+        expr = expr.left
+    return expr if by == 0 else Binary("+" if by > 0 else "-", expr, Const(str(abs(by))))
+
+
+def _uniform(expr: Expr, scalars: frozenset[str]) -> bool:
+    """True for an expression of constants and unchanging scalar parameters."""
+    for node in walk(expr):
+        if isinstance(node, Var) and node.name not in scalars:
+            return False
+        if isinstance(node, (Index, Member)) or (isinstance(node, Call) and node.function not in PURE):
+            return False
+    return True
+
+
+def integer_scalars(types: Mapping[str, str], candidates: Sequence[str]) -> frozenset[str]:
+    """Those of the names that have an integer type."""
+    return frozenset(name for name in candidates if types.get(name, "") in INTEGER_TYPES)

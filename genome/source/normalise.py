@@ -1,0 +1,52 @@
+"""From a parsed body to the normal form: index arithmetic substituted, axes found, the guard lifted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from genome.ir.expr import Expr, Var
+from genome.ir.kernel import Kernel
+from genome.ir.stmt import Assign, Body, Decl, Opaque, flatten
+from genome.source.axes import AxisFinder, uses_builtins
+from genome.source.guards import integer_scalars, lift_guard
+from genome.source.parse import Parsed
+from genome.source.substitute import forward, merge_declarations
+
+
+def normalise(kernel: Kernel, parsed: Parsed) -> Kernel:
+    """The kernel in normal form.
+
+    When a launch index is left that no axis explains, the axes stay empty and the body keeps its own indices: the
+    launch geometry is then part of what the kernel means.
+    """
+    merged = merge_declarations(parsed.body)
+    finder = AxisFinder(kernel.fresh)
+    body = finder.inline(_forward(kernel, merged, parsed, finder, builtins=True))
+    if uses_builtins(body) or not finder.axes:
+        return replace(kernel, body=_forward(kernel, merged, parsed, None, builtins=False))
+    types = dict(parsed.types) | {axis.name: axis.ctype for axis in finder.axes.values()}
+    changed = _changed(body)
+    steady = [param.name for param in kernel.params if not param.pointer and param.name not in changed]
+    axes, body = lift_guard(body, tuple(finder.axes.values()), integer_scalars(types, steady), types)
+    return replace(kernel, axes=axes, body=body)
+
+
+def _forward(kernel: Kernel, body: Body, parsed: Parsed, finder: AxisFinder | None, builtins: bool) -> Body:
+    pointers = {param.name: param.pointer for param in kernel.params}
+    shared = frozenset(decl.name for decl in kernel.shared)
+
+    def axis(decl: Decl, value: Expr) -> Expr | None:
+        return finder.declaration(decl, value) if finder is not None else None
+
+    return forward(body, parsed.types, pointers, shared, axis, builtins)
+
+
+def _changed(body: Body) -> set[str]:
+    """Variables that some statement assigns."""
+    found: set[str] = set()
+    for stmt in flatten(body):
+        if isinstance(stmt, Assign) and isinstance(stmt.target, Var):
+            found.add(stmt.target.name)
+        elif isinstance(stmt, Opaque):
+            found.update(stmt.writes)
+    return found

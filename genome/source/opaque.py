@@ -1,0 +1,93 @@
+"""What opaque text declares, reads and writes, judged from its tokens on the safe side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from genome.ir.print_functions import PURE
+from genome.ir.print_tokens import Token, closing
+
+_ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
+_NOT_NAMES = frozenset({"return", "case", "else", "goto", "const", "sizeof", "if", "for", "while", "switch", "do"})
+
+
+def declared_names(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Names that a statement declares at its own level: ``T name =``, ``T& name(``, ``T* name;``."""
+    if not tokens or tokens[0].kind != "word" or tokens[0].text in _NOT_NAMES - {"const"}:
+        return ()
+    found: list[str] = []
+    position = 1
+    while position + 1 < len(tokens):
+        token, before, after = tokens[position], tokens[position - 1], tokens[position + 1].text
+        if token.text in ("(", "[", "{"):
+            position = closing(tokens, position)
+        elif token.text == "=":
+            break
+        elif token.kind == "word" and after in ("=", ";", "(", "{", "[", ",") and _type_end(before):
+            found.append(token.text)
+        position += 1
+    return tuple(dict.fromkeys(found))
+
+
+def _type_end(token: Token) -> bool:
+    return (token.kind == "word" and token.text not in _NOT_NAMES - {"const"}) or token.text in ("&", "*", ">", "&&")
+
+
+def region_effects(
+    tokens: Sequence[Token], arrays: set[str], types: Mapping[str, str], declared: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(names read, names written) among the kernel's variables, in order.
+
+    A scalar is written when an assignment operator or ``&`` touches it, or when it is passed to a call that may take
+    a reference. An array is taken as written when anything in the text is stored through it, or when it is passed on.
+    """
+    reads: dict[str, None] = {}
+    writes: dict[str, None] = {}
+    callers = _callers(tokens)
+    for position, token in enumerate(tokens):
+        name = token.text
+        before = tokens[position - 1].text if position else ""
+        if token.kind != "word" or before in (".", "->", "::") or (name not in types and name not in arrays):
+            continue
+        if name in declared:
+            continue
+        reads.setdefault(name)
+        if before in ("++", "--", "&") or _stored(tokens, position) or _passed(tokens, position, callers[position]):
+            writes.setdefault(name)
+        elif name in arrays and before == "*":
+            writes.setdefault(name)
+        elif name in arrays and not (position + 1 < len(tokens) and tokens[position + 1].text == "["):
+            writes.setdefault(name)  # the address escapes
+    return tuple(reads), tuple(writes)
+
+
+def _stored(tokens: Sequence[Token], position: int) -> bool:
+    """True if an assignment operator follows the name, its subscripts and its members."""
+    end = position + 1
+    while end < len(tokens) and tokens[end].text in ("[", ".", "->"):
+        end = closing(tokens, end) + 1 if tokens[end].text == "[" else end + 2
+    return end < len(tokens) and tokens[end].text in _ASSIGN
+
+
+def _passed(tokens: Sequence[Token], position: int, caller: str) -> bool:
+    """True if the bare name is an argument of a call that may write it."""
+    if not caller or caller in PURE:
+        return False
+    after = tokens[position + 1].text if position + 1 < len(tokens) else ""
+    return tokens[position - 1].text in ("(", ",") and after in (")", ",")
+
+
+def _callers(tokens: Sequence[Token]) -> list[str]:
+    """For each token, the function whose argument list holds it, or ""."""
+    stack: list[str] = []
+    result: list[str] = []
+    for position, token in enumerate(tokens):
+        if token.text == "(":
+            before = tokens[position - 1] if position else None
+            called = before is not None and (before.kind == "word" or before.text == ">")
+            name = before.text if before is not None and called else ""
+            stack.append("" if name in _NOT_NAMES else name)
+        elif token.text == ")" and stack:
+            stack.pop()
+        result.append(stack[-1] if stack else "")
+    return result

@@ -1,0 +1,258 @@
+"""pycparser expressions to IR expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer
+from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
+from genome.ir.types import BUILTIN_INDICES, canonical
+from genome.source.encode import AUTO, is_constant_name
+
+
+class Unsupported(Exception):
+    """The construct has no place in the IR; its statement becomes opaque."""
+
+
+@dataclass
+class Names:
+    """Scopes and types while a kernel is read.
+
+    Attributes:
+        scopes: Source name -> unique name, innermost scope last.
+        types: Unique name -> canonical type (of an element, for arrays; of the pointer, for pointers).
+        arrays: Unique names that are arrays or pointers.
+        constants: Source name -> value of the integer constants in sight.
+        mangled: Identifiers that stand for CUDA text.
+        used: Names that may not be given again.
+    """
+
+    types: dict[str, str]
+    arrays: set[str]
+    constants: dict[str, int]
+    mangled: Mapping[str, str]
+    used: set[str]
+    scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
+
+    def find(self, name: str) -> str | None:
+        """The unique name of a local, or None for anything that the kernel does not declare."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def declare(self, name: str, ctype: str, array: bool) -> str:
+        """Gives a local its unique name: its own, else ``name_2``, ``name_3``, ..."""
+        unique, number = name, 2
+        while unique in self.used:
+            unique, number = f"{name}_{number}", number + 1
+        self.used.add(unique)
+        self.constants.pop(name, None)  # the local hides a constant of that name
+        self.scopes[-1][name] = unique
+        self.types[unique] = ctype
+        if array:
+            self.arrays.add(unique)
+        return unique
+
+
+def type_name(node: c_ast.Node, mangled: Mapping[str, str]) -> str:
+    """C type of a declarator or type name: ``const float*``, ``unsigned int``."""
+    if isinstance(node, c_ast.Typename):
+        return type_name(node.type, mangled)
+    if isinstance(node, c_ast.PtrDecl):
+        return type_name(node.type, mangled) + "*"
+    if isinstance(node, c_ast.TypeDecl):
+        if not isinstance(node.type, c_ast.IdentifierType):
+            raise Unsupported("struct type")
+        base = " ".join(mangled.get(word, word) for word in node.type.names)
+        quals = [qual for qual in node.quals or [] if qual in ("const", "volatile")]
+        return " ".join([*quals, canonical(base) if base != AUTO else AUTO])
+    raise Unsupported(type(node).__name__)
+
+
+def constant(node: c_ast.Node | None, constants: Mapping[str, int]) -> int | None:
+    """Value of an integer constant expression, or None."""
+    match node:
+        case c_ast.Constant():
+            return Const(node.value).value
+        case c_ast.ID():
+            return constants.get(node.name)
+        case c_ast.UnaryOp(op="-"):
+            inner = constant(node.expr, constants)
+            return None if inner is None else -inner
+        case c_ast.Cast():
+            return constant(node.expr, constants)
+        case c_ast.UnaryOp(op="sizeof"):
+            return _size_of(node.expr)
+        case c_ast.TernaryOp():
+            condition = constant(node.cond, constants)
+            return None if condition is None else constant(node.iftrue if condition else node.iffalse, constants)
+        case c_ast.BinaryOp():
+            left, right = constant(node.left, constants), constant(node.right, constants)
+            if left is None or right is None:
+                return None
+            return _fold(node.op, left, right)
+    return None
+
+
+def _fold(op: str, a: int, b: int) -> int | None:
+    if op in ("/", "%"):
+        if b == 0:
+            return None
+        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        return quotient if op == "/" else a - b * quotient
+    table: dict[str, Callable[[], int]] = {
+        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "<<": lambda: a << b if 0 <= b < 64 else 0,
+        ">>": lambda: a >> b if b >= 0 else 0, "&": lambda: a & b, "|": lambda: a | b, "^": lambda: a ^ b,
+        "<": lambda: int(a < b), ">": lambda: int(a > b), "<=": lambda: int(a <= b), ">=": lambda: int(a >= b),
+        "==": lambda: int(a == b), "!=": lambda: int(a != b), "&&": lambda: int(bool(a and b)),
+        "||": lambda: int(bool(a or b)),
+    }  # fmt: skip
+    return table[op]() if op in table else None
+
+
+def _size_of(node: c_ast.Node) -> int | None:
+    sizes = {"char": 1, "bool": 1, "short": 2, "half": 2, "int": 4, "float": 4, "double": 8, "long": 8, "size_t": 8}
+    try:
+        name = type_name(node, {})
+    except Unsupported:
+        return None
+    return 8 if name.endswith("*") else sizes.get(name.removeprefix("unsigned ").replace("long long", "long"))
+
+
+class ExprReader:
+    """Reads expressions without side effects; anything else raises Unsupported."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def read(self, node: c_ast.Node) -> Expr:
+        """The IR expression.
+
+        Raises:
+            Unsupported: On assignments, increments, calls with pointers, pointer casts, method calls, ...
+        """
+        match node:
+            case c_ast.Constant():
+                return Const(node.value)
+            case c_ast.ID():
+                return self._name(node.name)
+            case c_ast.BinaryOp():
+                return Binary(node.op, self.read(node.left), self.read(node.right))
+            case c_ast.TernaryOp():
+                return Select(self.read(node.cond), self.read(node.iftrue), self.read(node.iffalse))
+            case c_ast.ArrayRef():
+                return self._element(node)
+            case c_ast.UnaryOp():
+                return self._unary(node)
+            case c_ast.Cast():
+                ctype = type_name(node.to_type, self.names.mangled)
+                if ctype.endswith("*") or ctype == AUTO or ctype == "void":
+                    raise Unsupported("pointer cast")
+                return Cast(canonical(ctype), self.read(node.expr))
+            case c_ast.StructRef():
+                return self._member(node)
+            case c_ast.FuncCall():
+                return self._call(node)
+        raise Unsupported(type(node).__name__)
+
+    def target(self, node: c_ast.Node) -> Expr:
+        """What an assignment writes: a variable, an element or a member."""
+        expr = self.read(node)
+        if not isinstance(expr, (Var, Index, Member)) or isinstance(expr, Var) and expr.name in BUILTIN_INDICES:
+            raise Unsupported("assignment target")
+        return expr
+
+    def _name(self, name: str) -> Expr:
+        local = self.names.find(name)
+        if local is not None:
+            return Var(local)
+        if name in self.names.constants:
+            return integer(self.names.constants[name])
+        if is_constant_name(name):
+            return Const("0" if name == "NULL" else name)
+        return Var(self.names.mangled.get(name, name))
+
+    def _unary(self, node: c_ast.UnaryOp) -> Expr:
+        if node.op == "sizeof":
+            size = _size_of(node.expr)
+            if size is None:
+                raise Unsupported("sizeof")
+            return Const(f"{size}ul")
+        if node.op == "*":
+            return self._dereference(node.expr)
+        if node.op in ("-", "!", "~"):
+            return Unary(node.op, self.read(node.expr))
+        if node.op == "+":
+            return self.read(node.expr)
+        raise Unsupported(f"operator {node.op}")
+
+    def _dereference(self, node: c_ast.Node) -> Expr:
+        pointer = self.pointer(node)
+        if pointer is None:
+            raise Unsupported("dereference")
+        return Index(pointer[0], (pointer[1],))
+
+    def pointer(self, node: c_ast.Node) -> tuple[str, Expr] | None:
+        """(array, offset in elements) of a pointer expression without casts, or None."""
+        zero = integer(0)
+        match node:
+            case c_ast.ID():
+                name = self.names.find(node.name)
+                return (name, zero) if name in self.names.arrays and name is not None else None
+            case c_ast.UnaryOp(op="&"):
+                inner = self.read(node.expr)
+                return (inner.array, inner.subscripts[0]) if isinstance(inner, Index) and len(inner.subscripts) == 1 else None
+            case c_ast.BinaryOp(op="+" | "-"):
+                left = self.pointer(node.left)
+                if left is not None:
+                    return left[0], plus(left[1], self.read(node.right), node.op)
+                right = self.pointer(node.right) if node.op == "+" else None
+                return (right[0], plus(self.read(node.left), right[1])) if right is not None else None
+        return None
+
+    def _element(self, node: c_ast.ArrayRef) -> Expr:
+        subscripts: list[Expr] = []
+        base: c_ast.Node = node
+        while isinstance(base, c_ast.ArrayRef):
+            subscripts.insert(0, self.read(base.subscript))
+            base = base.name
+        if isinstance(base, c_ast.ID):
+            name = self.names.find(base.name) or self.names.mangled.get(base.name, base.name)
+            return Index(name, tuple(subscripts))
+        pointer = self.pointer(base)
+        if pointer is None:
+            raise Unsupported("subscripted expression")
+        return Index(pointer[0], (plus(pointer[1], subscripts[0]), *subscripts[1:]))
+
+    def _member(self, node: c_ast.StructRef) -> Expr:
+        if isinstance(node.name, c_ast.ID) and f"{node.name.name}.{node.field.name}" in BUILTIN_INDICES:
+            return Var(f"{node.name.name}.{node.field.name}")
+        base = self._dereference(node.name) if node.type == "->" else self.read(node.name)
+        if not isinstance(base, (Var, Index, Member)):
+            raise Unsupported("member of an expression")
+        return Member(base, node.field.name)
+
+    def _call(self, node: c_ast.FuncCall) -> Expr:
+        if not isinstance(node.name, c_ast.ID):
+            raise Unsupported("method call")
+        name = self.names.mangled.get(node.name.name, node.name.name)
+        args = node.args.exprs if node.args else []
+        if name == "__ldg" and len(args) == 1:
+            return self._dereference(args[0])
+        if name in ATOMICS or name in BARRIERS or name in CUDA_ONLY or self.names.find(node.name.name):
+            raise Unsupported(f"call of {name}")
+        values = tuple(self.read(arg) for arg in args)
+        if name not in PURE and any(isinstance(value, Var) and value.name in self.names.arrays for value in values):
+            raise Unsupported(f"pointer argument of {name}")
+        return Call(name, values)
+
+
+def plus(left: Expr, right: Expr, op: str = "+") -> Expr:
+    """``left + right`` without adding a zero."""
+    if left == Const("0"):
+        return right if op == "+" else Unary("-", right)
+    return left if right == Const("0") else Binary(op, left, right)

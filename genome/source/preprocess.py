@@ -1,0 +1,114 @@
+"""The C preprocessor pass: macros, conditionals and includes go, line numbers and ``#pragma unroll`` stay."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pcpp import Action, OutputDirective, Preprocessor
+
+from genome.ir.print_tokens import Token, closing, render, tokenize
+from genome.source.errors import SourceError
+
+PREDEFINED: tuple[tuple[str, str], ...] = (
+    ("__CUDACC__", "1"), ("__CUDA_ARCH__", "800"), ("__NVCC__", "1"), ("__cplusplus", "201703L"),
+    ("__CUDACC_VER_MAJOR__", "12"), ("__CUDACC_VER_MINOR__", "0"), ("CUDART_VERSION", "12000"),
+)  # fmt: skip
+
+_UNROLL_MARK = "__evo_unroll__"
+# Written as a call, the argument of the pragma is macro-expanded like any other text.
+_PRAGMA_UNROLL = re.compile(r'^[ \t]*#[ \t]*pragma[ \t]+unroll\b(?P<a>[^\n]*)|_Pragma\s*\(\s*"unroll(?P<b>[^"]*)"\s*\)',
+                            re.MULTILINE)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Preprocessed:
+    """What is left after preprocessing.
+
+    Attributes:
+        tokens: Tokens with the file and line that the user wrote them at.
+        missing: Included files that were not found (system headers mostly); they became empty.
+    """
+
+    tokens: tuple[Token, ...]
+    missing: tuple[str, ...]
+
+
+def preprocess(
+    source: str,
+    path: str,
+    defines: Sequence[tuple[str, str]] = (),
+    include_dirs: Sequence[str] = (),
+) -> Preprocessed:
+    """Expands the text. A macro in ``defines`` wins over the file's own ``#define`` of that name.
+
+    Raises:
+        SourceError: On ``#error``, an unbalanced conditional or a malformed directive.
+    """
+    engine = _Engine(path, frozenset(name for name, _ in defines))
+    for name, value in (*PREDEFINED, *defines):
+        engine.define(f"{name} {value}")
+    engine.own_names = frozenset(name for name, _ in defines)
+    for folder in (*include_dirs, str(Path(path).parent)):
+        engine.add_path(folder)
+    output = io.StringIO()
+    engine.parse(_PRAGMA_UNROLL.sub(_unroll_call, source), path)
+    engine.write(output)
+    return Preprocessed(tuple(_pragmas(tokenize(output.getvalue()))), tuple(dict.fromkeys(engine.missing)))
+
+
+def _unroll_call(match: re.Match[str]) -> str:
+    argument = (match["a"] if match["a"] is not None else match["b"]).strip()
+    argument = re.sub(r"//.*|/\*.*?\*/", "", argument).strip()
+    while argument.startswith("(") and argument.endswith(")"):
+        argument = argument[1:-1].strip()
+    return f"{_UNROLL_MARK}({argument})"
+
+
+def _pragmas(tokens: list[Token]) -> list[Token]:
+    """Turns the marks back into ``#pragma unroll N`` tokens and drops the pragmas that mean nothing here."""
+    result: list[Token] = []
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token.text == _UNROLL_MARK:
+            end = closing(tokens, position + 1)
+            argument = render(tokens[position + 2 : end]).strip()
+            result.append(Token(f"#pragma unroll {argument}".rstrip(), "pragma", token.space, token.line, token.file))
+            position = end
+        elif token.kind not in ("pragma", "directive"):
+            result.append(token)
+        position += 1
+    return result
+
+
+class _Engine(Preprocessor):  # type: ignore[misc]
+    """pcpp with missing includes made empty and errors raised."""
+
+    def __init__(self, path: str, own_names: frozenset[str]) -> None:
+        super().__init__()
+        self.path_of_source = path
+        self.own_names: frozenset[str] = frozenset()
+        self.missing: list[str] = []
+        self.line_directive = "#line"
+
+    def on_error(self, file: str, line: int, msg: str) -> None:
+        raise SourceError(file or self.path_of_source, line, msg, "the preprocessor stops here")
+
+    def on_include_not_found(self, is_malformed: bool, is_system: bool, curdir: str, includepath: str) -> str:
+        self.missing.append(includepath)
+        raise OutputDirective(Action.IgnoreAndRemove)
+
+    def on_directive_handle(self, directive, toks, ifpassthru, precedingtoks):  # type: ignore[no-untyped-def]
+        if directive.value in ("define", "undef") and toks and toks[0].value in self.own_names:
+            raise OutputDirective(Action.IgnoreAndRemove)
+        return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)
+
+    def on_directive_unknown(self, directive, toks, ifpassthru, precedingtoks):  # type: ignore[no-untyped-def]
+        if directive.value == "error":
+            raise SourceError(directive.source or self.path_of_source, directive.lineno,
+                              "#error " + "".join(tok.value for tok in toks).strip())  # fmt: skip
+        return directive.value != "pragma" or None
