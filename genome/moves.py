@@ -68,8 +68,8 @@ def survey(
         for site in transform.sites(kernel):
             if not allowed(spec, transform.name, site):
                 continue
-            current = next((g for g in genome.genes
-                            if g.transform == transform.name and find_site((site,), g.site) is not None), None)  # fmt: skip
+            own = (gene for gene in genome.genes if gene.transform == transform.name)
+            current = next((gene for gene in own if find_site((site,), gene.site) is not None), None)
             domain = transform.domain(kernel, site, context)
             passing: dict[str, tuple[ParamValue, ...]] = {}
             reason = ""

@@ -105,7 +105,8 @@ def _validate(node: ast.expr, text: str) -> None:
         case ast.Call():
             raise ExpressionError(f"'{text}': calls are not allowed in expressions of sizes")
         case _:
-            raise ExpressionError(f"'{text}': only integers, size names, + - * // %, comparisons and and/or/not are allowed")
+            allowed = "integers, size names, + - * // %, comparisons, and, or, not"
+            raise ExpressionError(f"'{text}': only {allowed} are allowed")
     for child in children:
         _validate(child, text)
 

@@ -144,7 +144,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Tunable:
-    """A macro of the user's own with its possible values (printed as ``-DNAME=value``). The first one is the default."""
+    """A macro of the user's own with its possible values (printed as ``-DNAME=value``); the first is the default."""
 
     name: str
     values: tuple[str, ...]

@@ -201,7 +201,7 @@ def map_body(body: Body, function: Callable[[Expr], Expr]) -> Body:
 
 
 def map_stmts(body: Body, function: Callable[[Stmt], Body]) -> Body:
-    """Bottom-up rewrite of statements: ``function`` sees each one after its nested statements, and may return several."""
+    """Bottom-up rewrite: ``function`` sees each statement after its nested ones, and may return several."""
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, Loop):

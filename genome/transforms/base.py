@@ -79,7 +79,7 @@ class Transform(Protocol):
         """None if the rewrite is legal there, else why not."""
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
-        """The rewritten kernel. Called only where ``check`` returned None. Options and macros go to the kernel's data."""
+        """The rewritten kernel. Called only where ``check`` returned None."""
 
     def describe(self, site: Site, params: Params) -> str:
         """The gene in words, for ``changes.md``: "each thread computes 4 adjacent columns"."""

@@ -9,8 +9,11 @@ from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
 from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
 from genome.transforms.register_tile import RegisterTile
+from genome.transforms.scalar_reads import ScalarReads
+from genome.transforms.shared_tile import SharedTile
 from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
+from genome.transforms.vectorise import Vectorise
 
 BUILTIN: tuple[Transform, ...] = (
     Macro(),
@@ -23,6 +26,9 @@ BUILTIN: tuple[Transform, ...] = (
     RegisterTile(),
     Strip(),
     Unroll(),
+    SharedTile(),
+    ScalarReads(),
+    Vectorise(),
     Restrict(),
     FastMath(),
     LaunchBounds(),

@@ -1,0 +1,280 @@
+"""Shared-memory tile: a block copies the box of elements that it is about to use, then works from the copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from genome.analysis.effects import effects, element_type
+from genome.analysis.footprint import Box, FootprintError, footprint, union
+from genome.genes import ParamValue, Site
+from genome.ir.expr import Binary, Expr, Index, Var, accesses, integer, names, rewrite
+from genome.ir.kernel import Kernel
+from genome.ir.poly import Poly, constant, poly, variable
+from genome.ir.stmt import (
+    Assign,
+    Barrier,
+    Body,
+    Decl,
+    If,
+    Loop,
+    LoopRole,
+    Opaque,
+    Space,
+    Stmt,
+    expressions,
+    flatten,
+    map_body,
+    written_names,
+)
+from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
+from genome.transforms.nests import sure_reads
+from genome.transforms.sites import read_arrays
+
+
+class SharedTile:
+    """``for k0 { use A[f(thread, k)] }`` -> ``for k0 { copy box of A; barrier; use tile; barrier }``.
+
+    The region is the innermost strip-mined loop that holds the reads, else the whole body (a stencil's halo). Legal if
+    every subscript is affine with non-negative strides in the thread, instance and strip variables; the rest of it and
+    all control around the region is uniform in the block; the array is not written, and nothing written in the region
+    may overlap it. Blocks that are not whole run the guarded tail. Parameters: ``pad`` elements added to a row against
+    bank conflicts; ``transpose`` stores a two-dimensional tile the other way round.
+    Source: Wolf and Lam, "A data locality optimizing algorithm", PLDI 1991 (reuse); the footprint is a lattice box.
+    """
+
+    name = "shared_tile"
+    phase = Phase.STAGING
+    targets = ALL_TARGETS
+
+    def sites(self, kernel: Kernel) -> tuple[Site, ...]:
+        """One an array that is read."""
+        if not kernel.threads:
+            return ()
+        return tuple(Site(array, f"read.reused[{number}]") for number, array in enumerate(read_arrays(kernel)))
+
+    def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
+        """Paddings of 0, 1 and 4 elements, both layouts."""
+        return {"pad": (0, 1, 4), "transpose": (0, 1)}
+
+    def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
+        """See the class."""
+        try:
+            _Staging(kernel, site.label, context).plan()
+        except (FootprintError, _Refused) as error:
+            return Refusal(str(error), error.grant if isinstance(error, _Refused) else "")
+        return None
+
+    def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
+        """Stages the array."""
+        staging = _Staging(kernel, site.label, context)
+        return staging.apply(int(params.get("pad", 0)), bool(params.get("transpose", 0)))
+
+    def describe(self, site: Site, params: Params) -> str:
+        """In words."""
+        extra = f", rows padded by {params['pad']}" if params.get("pad") else ""
+        turned = ", transposed" if params.get("transpose") else ""
+        return f"the block copies the part of {site.label} that it reuses into shared memory{turned}{extra}"
+
+
+class _Refused(Exception):
+    def __init__(self, reason: str, grant: str = "") -> None:
+        super().__init__(reason)
+        self.grant = grant
+
+
+@dataclass(frozen=True)
+class _Plan:
+    region: Loop | None
+    reads: tuple[Index, ...]
+    box: Box
+    offsets: tuple[tuple[int, ...], ...]
+
+
+class _Staging:
+    """Plans and writes the staging of one array in one kernel."""
+
+    def __init__(self, kernel: Kernel, array: str, context: Context) -> None:
+        self.kernel, self.array, self.context = kernel, array, context
+
+    def plan(self) -> _Plan:
+        region, enclosing = self._region()
+        body = self._computation(self.kernel.body if region is None else region.body)
+        self._refuse_effects(body)
+        reads = self._reads(body)
+        if not reads:
+            raise _Refused(f"nothing in the region reads {self.array}")
+        uniform = self._uniform_names(enclosing)
+        loops = {s.var: trip for s in flatten(body) if isinstance(s, Loop) and (trip := s.trip) is not None}
+        ranges = {**dict(self.kernel.threads), **loops}
+        boxes = []
+        for read in reads:
+            if len(read.subscripts) != 1:
+                raise _Refused(f"{self.array} has more than one subscript")
+            used = set(names(read.subscripts[0]))
+            box = footprint(read.subscripts[0], {name: n for name, n in ranges.items() if name in used})
+            stray = [name for atom in box.base.atoms for name in names(atom) if name not in uniform]
+            if stray:
+                raise _Refused(f"the address depends on {stray[0]}, which may differ within the block")
+            boxes.append(box)
+        box, offsets = union(boxes)
+        if not box.strides:
+            raise _Refused("the whole block reads one element: a register is enough")
+        return _Plan(region, tuple(reads), box, offsets)
+
+    def _region(self) -> tuple[Loop | None, tuple[Loop, ...]]:
+        """The innermost tile loop that holds every read, with the loops around it."""
+        found: list[tuple[Loop, tuple[Loop, ...]]] = []
+
+        def visit(body: Body, around: tuple[Loop, ...]) -> None:
+            for stmt in body:
+                if isinstance(stmt, Loop):
+                    if stmt.role is LoopRole.TILE and self._reads(stmt.body):
+                        found.append((stmt, around))
+                    visit(stmt.body, (*around, stmt))
+
+        visit(self.kernel.body, ())
+        if not found:
+            return None, ()
+        loop, around = found[-1]
+        return loop, (*around, loop)
+
+    def _uniform_names(self, enclosing: Sequence[Loop]) -> set[str]:
+        threads = {name for name, _ in self.kernel.threads}
+        uniform = {param.name for param in self.kernel.params if not param.pointer}
+        uniform |= {s.name for s in self.kernel.prologue if isinstance(s, Decl) and not self._mentions(s, threads)}
+        uniform -= threads | set(written_names(self.kernel.body))
+        for loop in enclosing:
+            bounds = set(names(loop.lower)) | set(names(loop.upper))
+            if bounds - uniform:
+                raise _Refused(f"the bounds of the loop over {loop.var} may differ within the block")
+            uniform.add(loop.var)
+        return uniform
+
+    def _mentions(self, decl: Decl, threads: set[str]) -> bool:
+        found = set(names(decl.init)) if decl.init is not None else set()
+        return decl.name in threads or bool(found & threads) or any(name.startswith("threadIdx") for name in found)
+
+    def _refuse_effects(self, body: Body) -> None:
+        seen = effects(body)
+        if seen.opaque or seen.calls:
+            raise _Refused("the region holds an atomic or statements that the engine does not see into")
+        if self.array in written_names(self.kernel.body):
+            raise _Refused(f"{self.array} is written by the kernel")
+        pointers = {param.name for param in self.kernel.params if param.pointer}
+        stored = [access.array for access in seen.stores if access.array in pointers]
+        if stored and not self.context.assumptions.no_alias:
+            raise _Refused(f"{stored[0]} is written in the region and may overlap {self.array}", "assume.no_alias")
+        for stmt in flatten(body):
+            if isinstance(stmt, If) and self._reads((stmt,)):
+                raise _Refused(f"{self.array} is read under a condition: the copy might read out of bounds")
+            if isinstance(stmt, Loop) and stmt.trip is None and self._reads((stmt,)):
+                raise _Refused(f"the loop over {stmt.var} has no constant trip count: strip-mine it first")
+
+    def _reads(self, body: Body) -> list[Index]:
+        found: dict[Index, None] = {}
+        for stmt in flatten(body):
+            for expr in expressions(stmt):
+                sure = set(sure_reads(expr))
+                for access in accesses(expr):
+                    if access.array == self.array:
+                        if access not in sure:
+                            raise _Refused(f"{self.array} is read under a condition: the copy might read out of bounds")
+                        found.setdefault(access)
+            if isinstance(stmt, Opaque) and self.array in (*stmt.reads, *stmt.writes):
+                raise _Refused(f"a region that the engine does not see into uses {self.array}")
+        return list(found)
+
+    @staticmethod
+    def _computation(body: Body) -> Body:
+        """The region without cooperative copies and barriers that earlier genes put there."""
+        return tuple(
+            s for s in body if not (isinstance(s, Barrier) or (isinstance(s, Loop) and s.role is LoopRole.COOPERATIVE))
+        )
+
+    def apply(self, pad: int, transpose: bool) -> Kernel:
+        plan = self.plan()
+        kernel = self._with_thread_id()
+        box = plan.box
+        sizes = [box.size(d) + max(row[d] for row in plan.offsets) for d in range(len(box.strides))]
+        order = list(range(len(sizes)))
+        if transpose and len(order) > 1:
+            order.reverse()
+        name = kernel.fresh(f"{self.array}_tile")
+        dims = [sizes[d] for d in order]
+        dims[-1] += pad
+        ctype = element_type(kernel, self.array) or "float"
+        shared = Decl(name, ctype, tuple(dims), space=Space.SHARED)
+        copy = self._copy(kernel, plan, sizes, order, name)
+        new = {
+            read: Index(name, tuple((box.local(d) + constant(offset[d])).to_expr() for d in order))
+            for read, offset in zip(plan.reads, plan.offsets, strict=True)
+        }
+
+        def redirect(expr: Expr) -> Expr:
+            return rewrite(expr, lambda node: new.get(node, node) if isinstance(node, Index) else node)
+
+        def stage(body: Body) -> Body:
+            copies = tuple(s for s in body if isinstance(s, Loop) and s.role is LoopRole.COOPERATIVE)
+            work = map_body(self._computation(body), redirect)
+            end: Body = () if plan.region is None else (Barrier(),)
+            return (*copies, copy, Barrier(), *work, *end)
+
+        kernel = replace(kernel, shared=(*kernel.shared, shared))
+        if plan.region is None:
+            return replace(kernel, body=stage(kernel.body))
+        return replace(kernel, body=_replace_loop(kernel.body, plan.region, stage))
+
+    def _with_thread_id(self) -> Kernel:
+        """The kernel with the linear thread index declared in the prologue."""
+        if any(isinstance(s, Decl) and s.name == "thread_id" for s in self.kernel.prologue):
+            return self.kernel
+        index, width = Poly(), 1
+        for name, extent in self.kernel.threads:
+            index += variable(name).scaled(width)
+            width *= extent
+        decl = Decl("thread_id", "int", init=index.to_expr(), const=True)
+        return replace(self.kernel, prologue=(*self.kernel.prologue, decl))
+
+    def _copy(self, kernel: Kernel, plan: _Plan, sizes: list[int], order: list[int], name: str) -> Loop:
+        """Cooperative loop over the elements ``thread_id + round * threads`` of the box, unit stride fastest."""
+        threads = prod(extent for _, extent in kernel.threads)
+        total = prod(sizes)
+        counter, element = kernel.fresh(f"{self.array}_round"), kernel.fresh(f"{self.array}_element")
+        index = poly(Binary("+", Var("thread_id"), Binary("*", Var(counter), integer(threads)))).to_expr()
+        position = _decode(Var(element), sizes)
+        address = plan.box.base
+        for stride, at in zip(plan.box.strides, position, strict=True):
+            address += stride * poly(at)
+        copy: Stmt = Assign(Index(name, tuple(position[d] for d in order)), Index(self.array, (address.to_expr(),)))
+        if total % threads:
+            copy = If(Binary("<", Var(element), integer(total)), (copy,))
+        rounds = -(-total // threads)
+        body: Body = (Decl(element, "int", init=index, const=True), copy)
+        return Loop(counter, integer(0), integer(rounds), body, role=LoopRole.COOPERATIVE,
+                    unroll=0 if rounds <= 16 else None)  # fmt: skip
+
+
+def _decode(element: Expr, sizes: Sequence[int]) -> list[Expr]:
+    """Mixed-radix digits of the element number, the last dimension fastest."""
+    digits: list[Expr] = []
+    width = 1
+    for position, size in reversed(list(enumerate(sizes))):
+        digit = element if width == 1 else Binary("/", element, integer(width))
+        digits.append(digit if position == 0 else Binary("%", digit, integer(size)))
+        width *= size
+    return digits[::-1]
+
+
+def _replace_loop(body: Body, region: Loop, stage: Callable[[Body], Body]) -> Body:
+    result: list[Stmt] = []
+    for stmt in body:
+        if stmt == region and isinstance(stmt, Loop):
+            result.append(replace(stmt, body=stage(stmt.body)))
+        elif isinstance(stmt, Loop):
+            result.append(replace(stmt, body=_replace_loop(stmt.body, region, stage)))
+        else:
+            result.append(stmt)
+    return tuple(result)
+

@@ -1,0 +1,183 @@
+"""Vector access: adjacent elements of one array move in one wide load or store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from genome.analysis.dependence import nest
+from genome.analysis.effects import element_type
+from genome.genes import ParamValue, Site
+from genome.ir.expr import Binary, Expr, Index, Var, integer, names, substitute
+from genome.ir.kernel import Aligned, Condition, Divisible, Kernel
+from genome.ir.poly import Poly, multiple_of, poly
+from genome.ir.stmt import Assign, Body, Loop, Stmt, VectorLoad, VectorStore
+from genome.spec import DTYPES
+from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
+from genome.transforms.nests import NameSource, hoist_reads, map_nests, nests, plain, sure_reads
+from genome.variant import Target
+
+_BYTES = {ctype: size for ctype, size in DTYPES.values()}
+_CUDA_TYPES = frozenset({"float", "int", "unsigned int", "double"})
+_CUDA_BYTES = 16
+
+
+class Vectorise:
+    """``for v < 4: b[v] = B[i + v]`` -> one float4 load; the same for stores.
+
+    Needs unit stride in the contiguous instance digit (blocked coarsening), a register tile, and a trip count that the
+    width divides. Legal because the instances were threads. CUDA needs aligned addresses: what the analysis cannot
+    prove becomes a condition of the host guard; OpenCL's vload and vstore need the element's alignment only.
+    Parameters: ``width`` elements, 2 or 4 (8 and 16 as well; CUDA prints them as groups of 16 bytes).
+    """
+
+    name = "vectorise"
+    phase = Phase.VECTOR
+    targets = ALL_TARGETS
+
+    def sites(self, kernel: Kernel) -> tuple[Site, ...]:
+        """One an array with unit-stride accesses along an instance loop."""
+        arrays = dict.fromkeys(access.array for loops, stmt in nests(kernel.body)
+                               for access, _ in _candidates(kernel, loops, stmt, 2))  # fmt: skip
+        return tuple(Site(array, f"access.unit[{number}]") for number, array in enumerate(arrays))
+
+    def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
+        """Widths that the languages know."""
+        return {"width": (2, 4, 8, 16)}
+
+    def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
+        """Needs a nest whose contiguous loop the width divides, and a type with vectors."""
+        width = params.get("width")
+        if width not in (2, 4, 8, 16):
+            return Refusal(f"there are no vectors of {width}")
+        assert isinstance(width, int)
+        if _BYTES.get(element_type(kernel, site.label) or "") is None:
+            return Refusal(f"{site.label} has no vector type")
+        if context.target is Target.CUDA and element_type(kernel, site.label) not in _CUDA_TYPES:
+            return Refusal(f"CUDA has no vectors of {element_type(kernel, site.label)} with arithmetic lanes")
+        found = [(access, loop) for loops, stmt in nests(kernel.body)
+                 for access, loop in _candidates(kernel, loops, stmt, width) if access.array == site.label]  # fmt: skip
+        if not found:
+            return Refusal(f"no access to {site.label} is contiguous over {width} elements of a thread")
+        if context.target is Target.CUDA:
+            for access, loop in found:
+                problem = _alignment(kernel, access, loop, width)
+                if isinstance(problem, Refusal):
+                    return problem
+        return None
+
+    def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
+        """Rewrites every nest that accesses the array contiguously."""
+        width = int(params["width"])
+        conditions: list[Condition] = []
+        if context.target is Target.CUDA:
+            for loops, stmt in nests(kernel.body):
+                for access, loop in _candidates(kernel, loops, stmt, width):
+                    if access.array == site.label:
+                        needed = _alignment(kernel, access, loop, width)
+                        assert not isinstance(needed, Refusal)
+                        conditions.extend(needed)
+        source = NameSource(kernel)
+        ctype = element_type(kernel, site.label) or "float"
+
+        def widen(loops: tuple[Loop, ...], stmt: Assign) -> Body | None:
+            return _widen(kernel, loops, stmt, site.label, width, ctype, source)
+
+        return replace(kernel, body=map_nests(kernel.body, widen)).require(*conditions)
+
+    def describe(self, site: Site, params: Params) -> str:
+        """In words."""
+        return f"{params['width']} adjacent elements of {site.label} move in one access"
+
+
+def _candidates(kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign, width: int) -> list[tuple[Index, Loop]]:
+    """(access, loop): reads and the store of the nest that run contiguously along one of its loops."""
+    pointers = {param.name for param in kernel.params if param.pointer}
+    stmt = plain(stmt)
+    found: list[tuple[Index, Loop]] = []
+    targets = (stmt.target,) if isinstance(stmt.target, Index) else ()
+    for access in (*targets, *sure_reads(stmt.value)):
+        if access.array not in pointers or len(access.subscripts) != 1:
+            continue
+        for loop in loops:
+            split = poly(access.subscripts[0]).coefficient(loop.var)
+            if split is not None and split[0].constant == 1 and (loop.trip or 0) % width == 0 and loop.trip:
+                found.append((access, loop))
+                break
+    return found
+
+
+def _widen(
+    kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign, array: str, width: int, ctype: str, source: NameSource
+) -> Body | None:
+    mine = [(access, loop) for access, loop in _candidates(kernel, loops, stmt, width) if access.array == array]
+    if not mine:
+        return None
+    stmt = plain(stmt)
+    result: list[Stmt] = []
+    store = next(((access, loop) for access, loop in mine if access == stmt.target), None)
+    reads = [(access, loop) for access, loop in mine if access in sure_reads(stmt.value)]
+    for access, loop in reads:
+        before, stmt = hoist_reads(loops, stmt, [access], ctype, source.fresh)
+        declaration, copy = before
+        result.append(declaration)
+        copies, inner = _unnest(copy)
+        result.append(_wide(copies, inner, loop.var, width, load=True))
+    if store is not None:
+        result.append(_wide(loops, stmt, store[1].var, width, load=False))
+    else:
+        result.append(nest(loops, stmt))
+    return tuple(result)
+
+
+def _unnest(stmt: Stmt) -> tuple[tuple[Loop, ...], Assign]:
+    loops: list[Loop] = []
+    while isinstance(stmt, Loop):
+        loops.append(stmt)
+        stmt = stmt.body[0]
+    assert isinstance(stmt, Assign)
+    return tuple(loops), stmt
+
+
+def _wide(loops: tuple[Loop, ...], stmt: Assign, var: str, width: int, load: bool) -> Stmt:
+    """The nest with the loop over ``var`` in steps of ``width`` and one wide access inside."""
+    kept: list[Loop] = []
+    start: Expr = integer(0)
+    for loop in loops:
+        if loop.var != var:
+            kept.append(loop)
+        elif loop.trip != width:
+            assert loop.trip is not None
+            kept.append(replace(loop, upper=integer(loop.trip // width)))
+            start = Binary("*", Var(var), integer(width))
+    lanes = [{var: poly(Binary("+", start, integer(lane))).to_expr()} for lane in range(width)]
+    first_target, first_value = substitute(stmt.target, lanes[0]), substitute(stmt.value, lanes[0])
+    wide: Stmt
+    if load:
+        assert isinstance(first_value, Index)
+        wide = VectorLoad(tuple(substitute(stmt.target, lane) for lane in lanes), first_value)
+    else:
+        assert isinstance(first_target, Index)
+        wide = VectorStore(first_target, tuple(substitute(stmt.value, lane) for lane in lanes))
+    return nest(kept, wide)
+
+
+def _alignment(kernel: Kernel, access: Index, loop: Loop, width: int) -> list[Condition] | Refusal:
+    """What must hold so that CUDA's wide accesses are aligned, or why that cannot be had."""
+    size = _BYTES[element_type(kernel, access.array) or "float"]
+    lanes = min(width, _CUDA_BYTES // size)
+    split = poly(access.subscripts[0]).coefficient(loop.var)
+    assert split is not None
+    # Other contiguous digits (an outer instance loop, say) are checked like any term: their factor must be a multiple.
+    multiples = dict(kernel.multiples)
+    scalars = {param.name for param in kernel.params if not param.pointer}
+    conditions: list[Condition] = [Aligned(access.array, lanes * size)]
+    for monomial, value in split[1].terms:
+        if multiple_of(Poly(((monomial, value),)), multiples) % lanes == 0:
+            continue
+        scalar = next((atom for atom in monomial if isinstance(atom, Var) and atom.name in scalars), None)
+        if scalar is None:
+            shown = " * ".join(dict.fromkeys(name for atom in monomial for name in names(atom))) or str(value)
+            return Refusal(f"the access to {access.array} is not aligned to {lanes} elements ({shown})")
+        conditions.append(Divisible(scalar, lanes))
+    return conditions
