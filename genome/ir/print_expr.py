@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var
+from genome.ir.print_errors import PrintError
 from genome.ir.print_functions import ATOMICS, BINARY, CUDA_ONLY, FAST, MATH, RENAMED
 from genome.ir.print_names import opencl_type
 from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, infer
@@ -21,10 +22,6 @@ _ALWAYS = {"|", "^", "&", "<<", ">>"}
 
 _WORK_ITEM = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size",
               "gridDim": "get_num_groups"}  # fmt: skip
-
-
-class PrintError(ValueError):
-    """The kernel uses something that the target language does not have."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,7 @@ class ExprPrinter:
     def _overloaded(self, name: str, args: list[str], kinds: list[str]) -> tuple[str, int]:
         """``min``, ``pow``, ``exp``: OpenCL wants arguments of one type, and floating ones for math."""
         common = kinds[0] if len(set(kinds)) == 1 else infer(_sum_of(kinds), dict(zip("abcdefgh", kinds, strict=False)))
-        if name not in ("min", "max") and common in INTEGER_TYPES or (name == "pow" and len(set(kinds)) > 1):
+        if (name not in ("min", "max") and common in INTEGER_TYPES) or (name == "pow" and len(set(kinds)) > 1):
             common = "double"
         if name in ("min", "max") and common in ("float", "double"):
             name = f"f{name}"

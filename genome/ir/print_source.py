@@ -1,0 +1,164 @@
+"""Complete source text of a kernel: prelude, signature, index arithmetic, guard and body."""
+
+from __future__ import annotations
+
+from genome.ir.expr import Binary, Expr, Index, Var, accesses, conjunction
+from genome.ir.kernel import Axis, Kernel, Param
+from genome.ir.print_atomics import definitions
+from genome.ir.print_expr import ExprPrinter
+from genome.ir.print_helpers import translate_prelude
+from genome.ir.print_names import opencl_parameter_type, opencl_type
+from genome.ir.print_opencl import constant_definitions
+from genome.ir.print_stmt import DYNAMIC_SHARED, INDENT, StmtPrinter
+from genome.ir.stmt import Barrier, Body, Decl, Opaque, VectorLoad, expressions, flatten, writes
+from genome.ir.types import canonical
+from genome.variant import Target
+
+
+def print_kernel(kernel: Kernel, target: Target) -> str:
+    """The complete text, ready for NVRTC or nvcc, or for an OpenCL compiler.
+
+    Raises:
+        PrintError: If the kernel uses something that the target does not have.
+    """
+    printer = _printer(kernel, target)
+    lines = [_signature(kernel, target), "{"]
+    lines += [f"{INDENT}{printer.declaration(decl)};" for decl in kernel.shared]
+    if not kernel.mapped:
+        lines += _index_lines(kernel, target)
+    lines += printer.body(kernel.prologue, 1)
+    lines += _guarded(kernel, printer)
+    text = "\n".join([*lines, "}"]) + "\n"
+    return _preamble(kernel, target, text) + text
+
+
+def print_body(body: Body, target: Target, types: dict[str, str] | None = None, depth: int = 0) -> str:
+    """Statements alone, for messages and reports."""
+    known = types or {}
+    printer = StmtPrinter(ExprPrinter(target, known), lambda array: known.get(array, "float"), "wide")
+    return "\n".join(printer.body(body, depth)) + "\n"
+
+
+def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
+    types = name_types(kernel)
+    whole = kernel.prologue + kernel.body + (kernel.tail or ())
+    wide = "wide"
+    if any(isinstance(stmt, VectorLoad) for stmt in flatten(whole)):
+        wide = kernel.fresh("wide")
+    spaces = {param.name: "__global" for param in kernel.params if param.pointer}
+    spaces |= {decl.name: "__local" for decl in kernel.shared}
+    spaces |= {stmt.name: "" for stmt in flatten(whole) if isinstance(stmt, Decl) and stmt.dims}
+    fence = "CLK_LOCAL_MEM_FENCE"
+    if target is Target.OPENCL and _exchanges(kernel, whole):
+        fence += " | CLK_GLOBAL_MEM_FENCE"
+    return StmtPrinter(ExprPrinter(target, types, kernel.mapped), lambda array: types.get(array, ""), wide, fence, spaces)
+
+
+def name_types(kernel: Kernel) -> dict[str, str]:
+    """Canonical type of every variable, and of every array's elements."""
+    types = {param.name: canonical(param.ctype) for param in kernel.params}
+    types |= {axis.name: canonical(axis.ctype) for axis in kernel.axes}
+    types |= {decl.name: canonical(decl.ctype) for decl in kernel.shared}
+    for stmt in flatten(kernel.prologue + kernel.body + (kernel.tail or ())):
+        if isinstance(stmt, Decl):
+            types[stmt.name] = canonical(stmt.ctype)
+        elif hasattr(stmt, "var"):
+            types[stmt.var] = canonical(stmt.ctype)
+    return types
+
+
+def _exchanges(kernel: Kernel, body: Body) -> bool:
+    """True if threads may pass values through global memory across a barrier."""
+    if not any(isinstance(stmt, Barrier) for stmt in flatten(body)):
+        return False
+    pointers = {param.name for param in kernel.params if param.pointer}
+    written = {t.array for stmt in flatten(body) for t in writes(stmt) if isinstance(t, Index)} & pointers
+    for stmt in flatten(body):
+        targets = writes(stmt)
+        for expr in expressions(stmt):
+            if any(access.array in written and access not in targets for access in accesses(expr)):
+                return True
+    return any(isinstance(stmt, Opaque) for stmt in flatten(body))
+
+
+def _signature(kernel: Kernel, target: Target) -> str:
+    params = ", ".join(_parameter(param, target) for param in kernel.params)
+    if target is Target.OPENCL:
+        return f"__kernel void {kernel.name}({params})"
+    bounds = f" __launch_bounds__({kernel.launch_bounds})" if kernel.launch_bounds else ""
+    return f'extern "C" __global__ void{bounds} {kernel.name}({params})'
+
+
+def _parameter(param: Param, target: Target) -> str:
+    const = "const " if param.const else ""
+    if target is Target.CUDA:
+        star = "*" if param.pointer else ""
+        restrict = " __restrict__" if param.restrict and param.pointer else ""
+        return f"{const}{param.ctype}{star}{restrict} {param.name}"
+    if not param.pointer:
+        return f"{const}{opencl_parameter_type(param.ctype)} {param.name}"
+    return f"__global {const}{opencl_type(param.ctype)}*{' restrict' if param.restrict else ''} {param.name}"
+
+
+def _index_lines(kernel: Kernel, target: Target) -> list[str]:
+    """``const int i = blockIdx.x * blockDim.x + threadIdx.x;`` for each axis."""
+    lines = []
+    for axis in kernel.axes:
+        if target is Target.CUDA:
+            index = f"blockIdx.{axis.dim} * blockDim.{axis.dim} + threadIdx.{axis.dim}"
+            lines.append(f"{INDENT}const {axis.ctype} {axis.name} = {index};")
+        else:
+            number = "xyz".index(axis.dim)
+            ctype = opencl_type(axis.ctype)
+            index = f"get_group_id({number}) * get_local_size({number}) + get_local_id({number})"
+            lines.append(f"{INDENT}const {ctype} {axis.name} = ({ctype})({index});")
+    return lines
+
+
+def _guarded(kernel: Kernel, printer: StmtPrinter) -> list[str]:
+    """The body inside the condition that its form needs."""
+    if not kernel.mapped:
+        condition = conjunction([term for axis in kernel.axes for term in _bounds(axis)])
+        return _either(printer, condition, kernel.body, None)
+    barrier = bool(kernel.shared) or any(
+        isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier) for stmt in flatten(kernel.body)
+    )
+    condition = kernel.inside_block if barrier else kernel.inside
+    if kernel.tail is None or condition is None:
+        return printer.body(kernel.body, 1)
+    # A thread with one instance that lies outside has nothing left to do; a block may hold others that do.
+    return _either(printer, condition, kernel.body, None if kernel.single and not barrier else kernel.tail)
+
+
+def _either(printer: StmtPrinter, condition: Expr | None, body: Body, tail: Body | None) -> list[str]:
+    if condition is None:
+        return printer.body(body, 1)
+    lines = [f"{INDENT}if ({printer.expr.text(condition)}) {{", *printer.body(body, 2)]
+    if tail is not None:
+        lines += [f"{INDENT}}} else {{", *printer.body(tail, 2)]
+    return [*lines, f"{INDENT}}}"]
+
+
+def _bounds(axis: Axis) -> list[Expr]:
+    terms: list[Expr] = []
+    if axis.lower is not None:
+        terms.append(Binary(">=", Var(axis.name), axis.lower))
+    if axis.upper is not None:
+        terms.append(Binary("<", Var(axis.name), axis.upper))
+    return terms
+
+
+def _preamble(kernel: Kernel, target: Target, text: str) -> str:
+    """Everything in front of the kernel."""
+    if target is Target.CUDA:
+        macros = "".join(f"#ifndef {name}\n#define {name} {value}\n#endif\n" for name, value in kernel.macros)
+        prelude = kernel.prelude + "\n\n" if kernel.prelude else ""
+        head = constant_definitions(kernel.prelude + text)
+        return f"{macros}{head}{prelude}"
+    prelude = translate_prelude(kernel.prelude) if kernel.prelude else ""
+    parts = [f"#ifndef {name}\n#define {name} {value}\n#endif" for name, value in kernel.macros]
+    if DYNAMIC_SHARED in text:
+        parts.append(f"#ifndef {DYNAMIC_SHARED}\n#define {DYNAMIC_SHARED} 32768\n#endif")
+    helpers = definitions(prelude + text)
+    parts += [part for part in (helpers, prelude) if part]
+    return "\n".join(parts) + "\n\n" if parts else ""

@@ -1,0 +1,202 @@
+"""Prints statements as CUDA C++ or OpenCL C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from genome.ir.expr import Binary, Const, Index, Var, integer
+from genome.ir.print_errors import PrintError
+from genome.ir.print_expr import ExprPrinter
+from genome.ir.print_names import opencl_type
+from genome.ir.print_opencl import translate_statement
+from genome.ir.stmt import (
+    Assign,
+    Barrier,
+    Body,
+    Decl,
+    ExprStmt,
+    If,
+    Loop,
+    Opaque,
+    Space,
+    Stmt,
+    VectorLoad,
+    VectorStore,
+)  # fmt: skip
+from genome.variant import Target
+
+INDENT = "    "
+DYNAMIC_SHARED = "EVO_SHARED_BYTES"
+"""OpenCL macro with the bytes of dynamic shared memory, given as a compile option."""
+
+_LANES = "0123456789abcdef"
+_CUDA_VECTORS: Mapping[str, tuple[str, int]] = {
+    "float": ("float", 4), "int": ("int", 4), "unsigned int": ("uint", 4), "double": ("double", 2), "half": ("half", 2),
+    "long long": ("longlong", 2), "unsigned long long": ("ulonglong", 2), "long": ("long", 2),
+    "unsigned long": ("ulong", 2), "short": ("short", 4), "unsigned short": ("ushort", 4), "char": ("char", 4),
+    "signed char": ("char", 4), "unsigned char": ("uchar", 4),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StmtPrinter:
+    """Prints the statements of one kernel.
+
+    Attributes:
+        expr: Prints its expressions.
+        element: Canonical element type of an array.
+        wide: A name that the kernel does not use, for the value of a wide access.
+        fence: Arguments of an OpenCL barrier.
+        spaces: Address space of each pointer and array in OpenCL (``__global``, ``__local`` or "").
+    """
+
+    expr: ExprPrinter
+    element: Callable[[str], str]
+    wide: str
+    fence: str = "CLK_LOCAL_MEM_FENCE"
+    spaces: Mapping[str, str] | None = None
+
+    @property
+    def opencl(self) -> bool:
+        """True when the target is OpenCL C."""
+        return self.expr.target is Target.OPENCL
+
+    def body(self, body: Body, depth: int) -> list[str]:
+        """Lines of a body."""
+        lines: list[str] = []
+        for stmt in body:
+            lines += self.statement(stmt, depth)
+        return lines
+
+    def statement(self, stmt: Stmt, depth: int) -> list[str]:
+        """Lines of one statement.
+
+        Raises:
+            PrintError: If the target has no way to say it.
+        """
+        pad = INDENT * depth
+        match stmt:
+            case Assign():
+                return [f"{pad}{self._assignment(stmt)};"]
+            case Decl():
+                return [f"{pad}{self.declaration(stmt)};"]
+            case Loop():
+                return self._loop(stmt, depth)
+            case If():
+                return self._if(stmt, depth)
+            case Barrier():
+                return [pad + (f"barrier({self.fence});" if self.opencl else "__syncthreads();")]
+            case VectorLoad():
+                return [pad + line for line in self._load(stmt)]
+            case VectorStore():
+                return [pad + line for line in self._store(stmt)]
+            case ExprStmt(value=value):
+                return [f"{pad}{self.expr.text(value)};"]
+            case Opaque(text=text):
+                text = translate_statement(text, self.spaces or {}) if self.opencl else text
+                return [pad + line if line else "" for line in _outdent(text).splitlines()]
+        raise PrintError(f"cannot print {type(stmt).__name__}")
+
+    def _assignment(self, stmt: Assign) -> str:
+        target = self.expr.text(stmt.target)
+        if stmt.op in ("+=", "-=") and stmt.value == Const("1") and isinstance(stmt.target, Var):
+            return target + stmt.op[0] * 2
+        return f"{target} {stmt.op} {self.expr.text(stmt.value)}"
+
+    def declaration(self, decl: Decl) -> str:
+        """``[__shared__] [const] type name[dims] [= init]``."""
+        dims = "".join(f"[{dim}]" for dim in decl.dims)
+        ctype = opencl_type(decl.ctype) if self.opencl else decl.ctype
+        if decl.space is Space.SHARED:
+            return self._shared(decl, ctype, dims)
+        init = f" = {self.expr.text(decl.init)}" if decl.init is not None else ""
+        return f"{'const ' if decl.const else ''}{ctype} {decl.name}{dims}{init}"
+
+    def _shared(self, decl: Decl, ctype: str, dims: str) -> str:
+        if decl.dims == (0,):  # extern __shared__
+            if not self.opencl:
+                return f"extern __shared__ {ctype} {decl.name}[]"
+            return f"__local {ctype} {decl.name}[{DYNAMIC_SHARED} / sizeof({ctype})]"
+        if not self.opencl:
+            return f"__shared__ {'__align__(16) ' if decl.dims else ''}{ctype} {decl.name}{dims}"
+        return f"__local {ctype} {decl.name}{dims}{' __attribute__((aligned(16)))' if decl.dims else ''}"
+
+    def _loop(self, loop: Loop, depth: int) -> list[str]:
+        pad = INDENT * depth
+        ctype = opencl_type(loop.ctype) if self.opencl else loop.ctype
+        step = f"{loop.var}++" if loop.step == 1 else f"{loop.var} += {loop.step}"
+        bound = self.expr.text(Binary("<", Var(loop.var), loop.upper))
+        lines = [] if loop.unroll is None else [f"{pad}#pragma unroll{f' {loop.unroll}' if loop.unroll else ''}"]
+        lines.append(f"{pad}for ({ctype} {loop.var} = {self.expr.text(loop.lower)}; {bound}; {step}) {{")
+        return [*lines, *self.body(loop.body, depth + 1), pad + "}"]
+
+    def _if(self, stmt: If, depth: int) -> list[str]:
+        pad = INDENT * depth
+        lines = [f"{pad}if ({self.expr.text(stmt.condition)}) {{", *self.body(stmt.then, depth + 1)]
+        if not stmt.orelse:
+            return [*lines, pad + "}"]
+        if len(stmt.orelse) == 1 and isinstance(stmt.orelse[0], If):
+            chain = self._if(stmt.orelse[0], depth)
+            return [*lines, f"{pad}}} else {chain[0].lstrip()}", *chain[1:]]
+        return [*lines, pad + "} else {", *self.body(stmt.orelse, depth + 1), pad + "}"]
+
+    # ---- wide accesses
+
+    def _load(self, stmt: VectorLoad) -> list[str]:
+        width = len(stmt.targets)
+        element = self.element(stmt.source.array)
+        if self.opencl:
+            name = opencl_type(element)
+            lines = [f"    const {name}{width} {self.wide} = vload{width}(0, &{self.expr.text(stmt.source)});"]
+            parts = [f"{self.wide}.s{_LANES[lane]}" for lane in range(width)]
+        else:
+            vector, group = _cuda_vector(element, width)
+            lines, parts = [], []
+            for number in range(width // group):
+                name = f"{self.wide}{number}" if width > group else self.wide
+                source = self.expr.text(_shift(stmt.source, number * group))
+                lines.append(f"    const {vector} {name} = *(const {vector}*)&{source};")
+                parts += [f"{name}.{field}" for field in "xyzw"[:group]]
+        assigns = [f"    {self.expr.text(t)} = {part};" for t, part in zip(stmt.targets, parts, strict=True)]
+        return ["{", *lines, *assigns, "}"]
+
+    def _store(self, stmt: VectorStore) -> list[str]:
+        width = len(stmt.values)
+        element = self.element(stmt.target.array)
+        values = [self.expr.text(value) for value in stmt.values]
+        if self.opencl:
+            vector = f"{opencl_type(element)}{width}"
+            return [f"vstore{width}(({vector})({', '.join(values)}), 0, &{self.expr.text(stmt.target)});"]
+        vector, group = _cuda_vector(element, width)
+        lines = []
+        for number in range(width // group):
+            target = self.expr.text(_shift(stmt.target, number * group))
+            lane = ", ".join(values[number * group : (number + 1) * group])
+            lines.append(f"*({vector}*)&{target} = make_{vector}({lane});")
+        return lines
+
+
+def _cuda_vector(element: str, width: int) -> tuple[str, int]:
+    """(CUDA vector type, its lanes): the widest one of up to 16 bytes that divides the access."""
+    base, lanes = _CUDA_VECTORS.get(element, ("", 0))
+    lanes = lanes if lanes and width % lanes == 0 else 2
+    if not base or width % lanes:
+        raise PrintError(f"CUDA has no {width}-wide access of {element}")
+    return f"{base}{lanes}", lanes
+
+
+def _shift(access: Index, lane: int) -> Index:
+    if lane == 0:
+        return access
+    last = access.subscripts[-1]
+    return Index(access.array, (*access.subscripts[:-1], Binary("+", last, integer(lane))))
+
+
+def _outdent(text: str) -> str:
+    """Opaque text with its first line at the margin, the others relative to the last one's indentation."""
+    lines = text.splitlines()
+    if len(lines) < 2:
+        return text
+    common = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
+    return "\n".join([lines[0].strip(), *(line[common:].rstrip() for line in lines[1:])])
