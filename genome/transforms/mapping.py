@@ -121,7 +121,7 @@ class _AxisForm:
 
 
 def _instances(kernel: Kernel, body: Body, forms: list[_AxisForm], rolled: bool = False) -> Body:
-    """The body with axis variables replaced by their digits, inside the loops over instances."""
+    """The body with axis variables replaced by their digits, inside the loops over instances (x innermost)."""
     opaque = [s for s in flatten(body) if isinstance(s, Opaque)]
     used = {name for stmt in opaque for name in (*stmt.reads, *stmt.writes)}
     values = {form.axis.name: form.index() for form in forms}
@@ -129,7 +129,7 @@ def _instances(kernel: Kernel, body: Body, forms: list[_AxisForm], rolled: bool 
         Decl(form.axis.name, form.axis.ctype, init=form.index(), const=True) for form in forms if form.axis.name in used
     )
     result = named + substitute_body(body, {name: e for name, e in values.items() if name not in used})
-    for form in reversed(forms):
+    for form in sorted(forms, key=lambda form: _DIMS.index(form.axis.dim)):
         for loop in reversed(form.loops(rolled)):
             result = (replace(loop, body=result),)
     return result
