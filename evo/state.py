@@ -33,7 +33,6 @@ class Candidate:
         generation: Number of proposals before it.
         predicted: log2 of the speed-up that the surrogate expects, or None.
         forced: True if it passed by the epsilon share.
-        retry: True if it is a second attempt after a crash or time-out.
     """
 
     proposal: Proposal
@@ -43,7 +42,6 @@ class Candidate:
     generation: int
     predicted: float | None = None
     forced: bool = False
-    retry: bool = False
 
     @property
     def digest(self) -> str:
@@ -53,11 +51,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A variant in quarantine. ``speedup`` is what it claims; ``individual`` is None if it only may have crashed."""
+    """A variant in quarantine. ``speedup`` is what it claims."""
 
     suspect: Suspect
     speedup: float
-    individual: Individual | None = None
+    individual: Individual
 
 
 @dataclass
@@ -77,6 +75,7 @@ class SearchState:
     queue: deque[Proposal] = field(default_factory=deque)  # ahead of the agents: champions, openings, resumed work
     doubts: dict[str, Doubt] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)  # doubts that the verifier has been asked about
+    crashed: dict[str, str] = field(default_factory=dict)  # crashed once -> what was measured before it
     quarantined: list[Quarantined] = field(default_factory=list)
 
     @property

@@ -1,0 +1,108 @@
+"""Checkpoints: what a killed campaign needs beside its stored outcomes, as plain JSON in the knowledge base."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evaluator.result import Evaluation, Status
+from evo.ledger import Finding
+from evo.memory import Memory, Stored
+from evo.parts import Parts
+from evo.population import Individual
+from evo.state import SearchState
+from genome.genes import Genome
+from genome.variant import Variant
+from operators.base import Parent, Proposal
+from operators.credit import Credit
+
+KEY = "engine"
+
+
+def save_checkpoint(
+    memory: Memory, campaign: int, state: SearchState, in_flight: Iterable[Proposal], elapsed_s: float
+) -> None:
+    """Stores random state, credit, ledger, and the proposals that have no outcome yet."""
+    pending = [*in_flight, *state.queue]
+    memory.save_state(campaign, KEY, {
+        "rng": state.rng.bit_generator.state,
+        "credit": state.credit.to_json(),
+        "ledger": state.ledger.to_json(),
+        "genomes": sorted(state.genomes),
+        "pending": [
+            {"genome": p.genome.to_json(), "agent": p.agent, "parents": list(p.parents), "note": p.note,
+             "fresh": p.fresh}
+            for p in pending
+        ],
+        "elapsed_s": elapsed_s,
+    })  # fmt: skip
+
+
+def resume(parts: Parts, campaign: int, state: SearchState) -> float:
+    """Brings an interrupted campaign back: nothing that is finished is measured again.
+
+    Outcomes are the truth (they are newer than the last checkpoint); the checkpoint adds the random state, credit, and
+    what was in flight. Unreadable checkpoints are dropped: the outcomes alone are enough to go on.
+
+    Returns:
+        Seconds that the campaign had already run.
+    """
+    for stored in parts.memory.outcomes(campaign):
+        _take_over(stored, parts, state)
+    data = parts.memory.load_state(campaign, KEY)
+    return _restore(data, state) if data else 0.0
+
+
+def _take_over(stored: Stored, parts: Parts, state: SearchState) -> None:
+    """Books a stored outcome. Outcomes of the baseline itself are skipped: it is measured at every start."""
+    if stored.variant == state.baseline.digest:
+        return
+    parent = (state.archive.get(stored.lineage.parents[0]) if stored.lineage.parents else None) or state.baseline
+    status = next((e.status for e in stored.evaluations if e.status is not Status.OK), Status.OK)
+    finding = Finding(
+        stored.lineage.agent, stored.variant, status, stored.speedup, parent.speedup, getattr(stored, "cached", False)
+    )
+    state.ledger.finished(finding, 0.0)
+    state.variants.add(stored.variant)
+    state.genomes.add(stored.genome.digest())
+    variant = parts.lower(stored.genome) if stored.speedup is not None else None
+    if not isinstance(variant, Variant) or variant.digest() != stored.variant or stored.speedup is None:
+        return
+    individual = _individual(stored, variant, parent, stored.speedup, stored.evaluations)
+    state.population.add(individual)
+    state.archive.add(individual)
+
+
+def _individual(
+    stored: Stored, variant: Variant, parent: Individual, speedup: float, evaluations: Sequence[Evaluation]
+) -> Individual:
+    gain = math.log2(speedup / parent.speedup)
+    own = Parent(
+        stored.genome, stored.variant, speedup, stored.lineage.agent, tuple(evaluations), stored.lineage.delta, gain
+    )
+    return Individual(own, variant, speedup, speedup)
+
+
+def _restore(data: Mapping[str, Any], state: SearchState) -> float:
+    try:
+        pending = [
+            Proposal(
+                Genome.from_json(p["genome"]), str(p["agent"]), tuple(p["parents"]), str(p["note"]), bool(p["fresh"])
+            )
+            for p in data["pending"]
+        ]
+        credit = Credit.from_json(data["credit"])
+        state.ledger.restore(data["ledger"])
+        state.rng.bit_generator.state = data["rng"]
+        elapsed = float(data["elapsed_s"])
+    except (KeyError, TypeError, ValueError):
+        return 0.0
+    state.credit = credit
+    done = {digest for digest in state.genomes}
+    state.genomes.update(str(digest) for digest in data.get("genomes", ()))
+    for proposal in pending:
+        if proposal.genome.digest() not in done:
+            state.genomes.discard(proposal.genome.digest())
+            state.queue.append(proposal)
+    return elapsed

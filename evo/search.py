@@ -1,0 +1,184 @@
+"""The steady-state search: proposals in flight, no generation barrier, one loop of ask and tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evaluator.api import Compiled, Event, Measured
+from evaluator.result import Evaluation, Resources, Status
+from evo.campaign_types import Campaign
+from evo.checkpoint import save_checkpoint
+from evo.coordinator import Coordinator
+from evo.intake import Booked, Intake
+from evo.parts import Parts
+from evo.progress import BestSoFar, CampaignPhase, Observer, ProgressSnapshot, StopRequest
+from evo.proposing import Known, Proposer
+from evo.result import StopReason
+from evo.screening import Screen
+from evo.state import Candidate, SearchState
+
+POLL_S = 0.5  # how soon a stop request is seen while the device works
+DRAIN_S = 30.0  # how long measurements in progress may still take when the search ends
+CHECKPOINT_EVERY = 5
+
+
+class Search:
+    """Runs proposals through the device until the budget ends."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        number: int,
+        parts: Parts,
+        state: SearchState,
+        screen: Screen,
+        observer: Observer,
+        stop: StopRequest,
+        elapsed: Callable[[], float],
+    ) -> None:
+        self._campaign, self._number, self._parts, self._state = campaign, number, parts, state
+        self._observer, self._stop, self._elapsed = observer, stop, elapsed
+        self._proposer = Proposer(number, parts, state, screen, self._remaining)
+        self._intake = Intake(number, parts, state, screen, self._shares, elapsed)
+        self._in_flight: dict[int, Candidate] = {}
+        self._ready: dict[int, Resources] = {}
+        self._measuring: set[int] = set()
+        self._tickets = 0
+        self._exhausted = False
+        self._unsaved = 0
+        self._start_s = elapsed()
+        self._start_evaluations = state.ledger.counts.evaluations
+
+    def run(self) -> StopReason:
+        """Searches to the end of the budget; the state holds what was found."""
+        while (reason := self._reason()) is None:
+            self._fill()
+            self._dispatch()
+            if not self._in_flight:
+                self._exhausted = True
+                continue
+            for event in self._parts.evaluator.events(POLL_S):
+                self._handle(event)
+        self._checkpoint()
+        self._drain(reason)
+        return reason
+
+    def snapshot(self, message: str = "", phase: CampaignPhase = CampaignPhase.SEARCHING) -> ProgressSnapshot:
+        """Counters as of now."""
+        counts, leader = self._state.ledger.counts, self._state.leader
+        best = None
+        if leader is not self._state.baseline:
+            best = BestSoFar(leader.speedup, leader.low, leader.high, leader.parent.agent, leader.digest,
+                             leader.variant.genome, leader.evaluation)  # fmt: skip
+        return ProgressSnapshot(
+            phase, message, counts.proposals, counts.evaluations, self._campaign.budget.evaluations, counts.pruned,
+            counts.rejected, counts.duplicates, counts.wrong, counts.failed, counts.cached, len(self._in_flight), best,
+            self._elapsed(), self._seconds_left())  # fmt: skip
+
+    def _reason(self) -> StopReason | None:
+        budget, ledger = self._campaign.budget, self._state.ledger
+        if self._stop():
+            return StopReason.INTERRUPTED
+        if ledger.counts.evaluations >= budget.evaluations:
+            return StopReason.EVALUATIONS
+        if budget.minutes is not None and self._elapsed() >= search_seconds(budget.minutes):
+            return StopReason.MINUTES
+        if budget.patience is not None and ledger.since_record >= budget.patience:
+            return StopReason.PATIENCE
+        return StopReason.EXHAUSTED if self._exhausted else None
+
+    def _remaining(self) -> int | None:
+        return self._campaign.budget.evaluations - self._state.ledger.counts.evaluations - len(self._in_flight)
+
+    def _seconds_left(self) -> float | None:
+        budget, elapsed = self._campaign.budget, self._elapsed()
+        limits = [] if budget.minutes is None else [max(0.0, budget.minutes * 60.0 - elapsed)]
+        done = self._state.ledger.counts.evaluations - self._start_evaluations
+        if done > 0:
+            left = budget.evaluations - self._state.ledger.counts.evaluations
+            limits.append((elapsed - self._start_s) / done * left)
+        return min(limits) if limits else None
+
+    def _shares(self) -> dict[str, float]:
+        bottleneck = self._state.leader.parent.bottleneck
+        return Coordinator(self._parts.agents).shares(bottleneck, self._state.credit)
+
+    def _fill(self) -> None:
+        """Keeps the pipeline full, as far as the budget allows."""
+        while len(self._in_flight) < self._parts.pipeline.ahead and not self._stop():
+            if (self._remaining() or 0) <= 0:
+                return
+            found = self._proposer.next()
+            if found is None:
+                return
+            if isinstance(found, Known):
+                self._booked(self._intake.book(found.candidate, found.evaluations, cached=True))
+                continue
+            self._tickets += 1
+            self._in_flight[self._tickets] = found
+            self._parts.evaluator.compile(self._tickets, found.variant)
+
+    def _dispatch(self) -> None:
+        """Sends the most promising compiled variants to the device: doubts first, then by prediction and spills."""
+        while self._ready and len(self._measuring) < self._parts.pipeline.measuring:
+            ticket = min(self._ready, key=self._order)
+            del self._ready[ticket]
+            self._measuring.add(ticket)
+            self._parts.evaluator.measure(ticket)
+
+    def _order(self, ticket: int) -> tuple[bool, int, float, int]:
+        candidate, resources = self._in_flight[ticket], self._ready[ticket]
+        predicted = candidate.predicted if candidate.predicted is not None else 0.0
+        return (not candidate.proposal.fresh, resources.spills_bytes or 0, -predicted, ticket)
+
+    def _handle(self, event: Event) -> None:
+        candidate = self._in_flight.get(event.ticket)
+        if candidate is None:  # a late event of something given up
+            return
+        if isinstance(event, Compiled):
+            if event.status is Status.OK:
+                self._ready[event.ticket] = event.resources
+                return
+            del self._in_flight[event.ticket]
+            self._booked(self._intake.book(candidate, (compile_failure(self._campaign, candidate, event),)))
+        elif isinstance(event, Measured):
+            del self._in_flight[event.ticket]
+            self._measuring.discard(event.ticket)
+            self._booked(self._intake.book(candidate, event.evaluations, event.checks))
+
+    def _booked(self, booked: Booked) -> None:
+        self._unsaved += 1
+        if self._unsaved >= CHECKPOINT_EVERY:
+            self._checkpoint()
+        self._observer.on_event(self.snapshot(booked.message))
+
+    def _checkpoint(self) -> None:
+        self._unsaved = 0
+        waiting = [candidate.proposal for candidate in self._in_flight.values()]
+        save_checkpoint(self._parts.memory, self._number, self._state, waiting, self._elapsed())
+
+    def _drain(self, reason: StopReason) -> None:
+        """Gives up what waits, and takes in what the device is busy with."""
+        for ticket in [ticket for ticket in self._in_flight if ticket not in self._measuring]:
+            self._parts.evaluator.discard(ticket)
+            del self._in_flight[ticket]
+        self._ready.clear()
+        patience = 5.0 if reason is StopReason.INTERRUPTED else DRAIN_S
+        deadline = self._elapsed() + patience
+        while self._measuring and self._elapsed() < deadline:
+            for event in self._parts.evaluator.events(POLL_S):
+                self._handle(event)
+        self._in_flight.clear()
+        self._measuring.clear()
+
+
+def search_seconds(minutes: float) -> float:
+    """Seconds for searching: a fifth of the budget, half a minute at most, is kept for the final proof."""
+    return minutes * 60.0 - min(0.2 * minutes * 60.0, 30.0)
+
+
+def compile_failure(campaign: Campaign, candidate: Candidate, event: Compiled) -> Evaluation:
+    """A failed compilation as an evaluation at the first tuned size."""
+    return Evaluation(
+        candidate.digest, campaign.spec.sizes[0].label, event.status, event.message, resources=event.resources,
+        compile_s=event.compile_s, stage="compile")  # fmt: skip
