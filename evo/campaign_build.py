@@ -100,7 +100,13 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
 
 def _with_checks(spec: KernelSpec, model: CampaignModel, document: Document) -> KernelSpec:
     if model.check_sizes is None:
-        return replace(spec, check_sizes=generate_check_sizes(spec.sizes, spec.args, spec.assumptions))
+        extents = (*spec.launch.domain, *spec.launch.grid)
+        generated = generate_check_sizes(spec.sizes, spec.args, spec.assumptions, extents)
+        if len(generated) < 3:
+            raise document.error(
+                ("sizes",), "not enough check sizes can be made from these; add `check_sizes:` with at least three"
+            )
+        return replace(spec, check_sizes=generated)
     checks = build_sizes(model.check_sizes, document, ("check_sizes",))
     names = {name for name, _ in spec.sizes[0].values}
     for number, size in enumerate(checks):

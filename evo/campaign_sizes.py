@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from genome.sizes import SizeExpr
 from genome.spec import ArgSpec, Assumptions, ProblemSize
 
 MAX_ELEMENTS = 1 << 21
@@ -12,11 +13,15 @@ MAX_ELEMENTS = 1 << 21
 
 
 def generate_check_sizes(
-    sizes: Sequence[ProblemSize], args: Sequence[ArgSpec], assumptions: Assumptions
+    sizes: Sequence[ProblemSize],
+    args: Sequence[ArgSpec],
+    assumptions: Assumptions,
+    extents: Sequence[SizeExpr] = (),
 ) -> tuple[ProblemSize, ...]:
     """Primes near the tuned sizes, round non-square sizes (so that guarded paths run), a tail, and tiny ones.
 
-    Deterministic. Sizes obey ``divisible`` and ``ranges`` of scalar parameters that are sizes; tuned ones are left out.
+    Deterministic. Sizes obey ``divisible`` and ``ranges`` of scalar parameters that are sizes. Tuned ones are left out, and those
+    at which an array or one of ``extents`` (the launch's) would not be positive.
     """
     base = _shrunk(sizes[0].env, args)
     steps, bounds = _constraints(args, assumptions)
@@ -34,7 +39,7 @@ def generate_check_sizes(
     for candidate in candidates:
         fitted = {name: _fit(value, steps.get(name, 1), bounds.get(name)) for name, value in candidate.items()}
         values = tuple(fitted.items())
-        if tuple(sorted(values)) not in tuned and _legal(fitted, args):
+        if tuple(sorted(values)) not in tuned and _legal(fitted, args, extents):
             found.setdefault(values)
     return tuple(ProblemSize(values) for values in found)
 
@@ -68,8 +73,9 @@ def _fit(value: int, step: int, bounds: tuple[int, int] | None) -> int:
     return _round_up(bounds[0], step) if bounds and fitted < bounds[0] else fitted
 
 
-def _legal(env: Mapping[str, int], args: Sequence[ArgSpec]) -> bool:
-    return all(extent > 0 for arg in args for extent in arg.extent(env))
+def _legal(env: Mapping[str, int], args: Sequence[ArgSpec], extents: Sequence[SizeExpr]) -> bool:
+    shapes = [extent for arg in args for extent in arg.extent(env)]
+    return all(extent > 0 for extent in (*shapes, *(extent.evaluate(env) for extent in extents)))
 
 
 def _primes(base: Mapping[str, int]) -> dict[str, int]:

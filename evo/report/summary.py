@@ -1,0 +1,119 @@
+"""``best.json``: the result as data, and the sentences that reports and the screen share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evo.campaign_types import Campaign
+from evo.result import CampaignResult
+from genome.spec import ProblemSize
+from genome.variant import Launch, Step, Variant
+
+
+def best_json(campaign: Campaign, result: CampaignResult) -> dict[str, Any]:
+    """The content of ``best.json``. Times are medians in milliseconds over fresh processes.
+
+    ``genome`` is the list of genes as applied; ``steps`` and ``options`` are how the variant is run and compiled.
+    """
+    comparison = result.comparison
+    return {
+        "kernel": result.kernel,
+        "device": result.device.name,
+        "toolchain": result.toolchain.label,
+        "sizes": _sizes(campaign, result),
+        "genome": result.best.genome.to_json(),
+        "steps": [step_json(step) for step in result.best.steps],
+        "options": list(result.best.options),
+        "guard": [str(condition) for condition in result.best.guard.conditions],
+        "speedup": {"median": comparison.speedup, "low": comparison.low, "high": comparison.high},
+        "verified": comparison.verified,
+        "improved": result.improved,
+        "agent": result.best_agent,
+        "evaluations": result.counts.evaluations,
+        "cached": result.counts.cached,
+        "pruned": result.counts.pruned,
+        "rejected": result.counts.rejected,
+        "wrong": result.counts.wrong,
+        "failed": result.counts.failed,
+        "stop": str(result.stop),
+        "elapsed_s": round(result.elapsed_s, 3),
+        "seed": result.seed,
+        "variant": result.best.digest(),
+        "campaign": result.campaign_id,
+        "versions": dict(result.versions),
+        "notes": list(result.notes),
+    }
+
+
+def _sizes(campaign: Campaign, result: CampaignResult) -> list[dict[str, Any]]:
+    sizes = {size.label: size for size in campaign.spec.sizes}
+    rows = {
+        row.size: {"baseline_ms": row.baseline_ms, "best_ms": row.best_ms, "speedup": row.speedup,
+                   "low": row.low, "high": row.high}
+        for row in result.comparison.sizes
+    }  # fmt: skip
+    return [
+        {"size": _env(sizes.get(label), label), **(rows.get(label) or _from_search(result, label))}
+        for label in sizes or rows
+    ]
+
+
+def _env(size: ProblemSize | None, label: str) -> dict[str, int] | str:
+    return size.env if size else label
+
+
+def _from_search(result: CampaignResult, label: str) -> dict[str, float | None]:
+    """What the search itself measured, where the final proof was cut short."""
+    times: list[float | None] = []
+    for evaluations in (result.baseline_evaluations, result.best_evaluations or result.baseline_evaluations):
+        timing = next((e.timing for e in evaluations if e.size == label and e.timing), None)
+        times.append(timing.median_ms if timing else None)
+    before, after = times
+    return {"baseline_ms": before, "best_ms": after, "speedup": before / after if before and after else None,
+            "low": None, "high": None}  # fmt: skip
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    """A memset or a launch as plain data; the grid is blocks = ceil(extent / tile) an axis."""
+    if isinstance(step, Launch):
+        return {
+            "launch": step.entry,
+            "grid": [{"extent": str(axis.extent), "tile": axis.tile} for axis in step.grid],
+            "block": list(step.block),
+            "args": list(step.args),
+            "shared_bytes": str(step.shared_bytes),
+        }
+    return {"memset": step.buffer, "value": step.value}
+
+
+def headline(result: CampaignResult) -> str:
+    """``12.3x faster (11.9x to 12.6x)``, or why there is no gain."""
+    comparison = result.comparison
+    if not result.improved:
+        return "no variant is faster than the kernel as it is"
+    if comparison.processes == 0:
+        return f"{times(comparison.speedup)} in the search; the final proof was cut short"
+    return f"{times(comparison.speedup)} faster ({times(comparison.low)} to {times(comparison.high)})"
+
+
+def times(value: float | None) -> str:
+    """``12.3x``: three significant digits."""
+    return "-" if value is None else f"{value:.3g}x" if value < 1000 else f"{value:.0f}x"
+
+
+def milliseconds(value: float | None) -> str:
+    """``1.23 ms``, or microseconds below 0.1 ms."""
+    if value is None:
+        return "-"
+    return f"{value * 1000:.3g} us" if value < 0.1 else f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms"
+
+
+def launch_text(variant: Variant) -> str:
+    """The first launch in a line: ``block 16x16x1, grid ceil(N/64) x ceil(M/64)``."""
+    launch = variant.launches[0]
+    axes = [
+        f"ceil({axis.extent}/{axis.tile})" if axis.tile > 1 else str(axis.extent)
+        for axis in launch.grid
+        if str(axis.extent) != "1"
+    ]
+    return f"block {'x'.join(map(str, launch.block))}, grid {' x '.join(axes) or '1'}"
