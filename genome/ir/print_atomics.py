@@ -5,80 +5,87 @@ from __future__ import annotations
 from genome.ir.print_tokens import tokenize
 
 _SPACES = ("__global", "__local")
-_WHOLE = {"atomicAdd": "atomic_add", "atomicSub": "atomic_sub", "atomicMax": "atomic_max", "atomicMin": "atomic_min",
-          "atomicAnd": "atomic_and", "atomicOr": "atomic_or", "atomicXor": "atomic_xor",
-          "atomicExch": "atomic_xchg"}  # fmt: skip
-_FLOAT = {"atomicAdd": "old + value", "atomicExch": "value"}
+_OVERLOAD = "__attribute__((overloadable))"
+_WHOLE = {
+    "atomicAdd": "atomic_add",
+    "atomicSub": "atomic_sub",
+    "atomicMax": "atomic_max",
+    "atomicMin": "atomic_min",
+    "atomicAnd": "atomic_and",
+    "atomicOr": "atomic_or",
+    "atomicXor": "atomic_xor",
+    "atomicExch": "atomic_xchg",
+}
+_NEW_VALUE = {
+    "atomicAdd": "old + value",
+    "atomicSub": "old - value",
+    "atomicExch": "value",
+    "atomicMax": "fmax(old, value)",
+    "atomicMin": "fmin(old, value)",
+}
+_BITS = {"float": ("int", "atomic_cmpxchg"), "double": ("long", "atom_cmpxchg")}
 
 
 def definitions(text: str) -> str:
-    """Definitions of the ``evo_`` functions that OpenCL text calls, each for both address spaces."""
+    """Definitions of the ``evo_`` functions that OpenCL text calls.
+
+    ``evo_atomicAdd_float`` is for floats; ``evo_atomicAdd``, which translated text calls without knowing the type, has
+    a definition for every type. Each exists for both address spaces.
+    """
     words = {token.text for token in tokenize(text) if token.kind == "word" and token.text.startswith("evo_")}
     parts: list[str] = []
     for name in sorted(words):
-        plain = name.removeprefix("evo_")
+        plain, _, kind = name.removeprefix("evo_").partition("_")
         if plain == "abs":
             parts += [_absolute(ctype) for ctype in ("int", "long", "float", "double")]
-            continue
-        for space in _SPACES:
-            for ctype in ("int", "uint"):
-                parts.append(_whole(plain, space, ctype))
-            if plain in _FLOAT:
-                parts.append(_float(plain, space))
-                parts.append(_double(plain, space))
-            if plain == "atomicAdd":
-                parts.append(_long(space))
-    return "\n".join(part for part in parts if part)
+        elif kind:
+            parts += [_floating(name, plain, space, kind) for space in _SPACES]
+        else:
+            parts += [part for space in _SPACES for part in _generic(name, plain, space)]
+    return "\n".join(parts)
+
+
+def _generic(name: str, plain: str, space: str) -> list[str]:
+    parts = [_whole(name, plain, space, ctype) for ctype in ("int", "uint") if plain != "atomicInc" or ctype == "uint"]
+    if plain in ("atomicAdd", "atomicExch"):
+        parts += [_floating(name, plain, space, kind) for kind in _BITS]
+    if plain == "atomicAdd":
+        function = f"ulong {name}(volatile {space} ulong* target, ulong value) {{ return atom_add(target, value); }}"
+        parts.append(f"#ifdef cl_khr_int64_base_atomics\n{_OVERLOAD} {function}\n#endif")
+    return parts
 
 
 def _absolute(ctype: str) -> str:
     body = "fabs(value)" if ctype in ("float", "double") else f"({ctype})abs(value)"
-    return f"__attribute__((overloadable)) {ctype} evo_abs({ctype} value) {{ return {body}; }}"
+    return f"{_OVERLOAD} {ctype} evo_abs({ctype} value) {{ return {body}; }}"
 
 
-def _whole(name: str, space: str, ctype: str) -> str:
-    head = f"__attribute__((overloadable)) {ctype} evo_{name}(volatile {space} {ctype}* target"
-    if name == "atomicCAS":
+def _whole(name: str, plain: str, space: str, ctype: str) -> str:
+    head = f"{_OVERLOAD} {ctype} {name}(volatile {space} {ctype}* target"
+    if plain == "atomicCAS":
         return f"{head}, {ctype} expected, {ctype} value) {{ return atomic_cmpxchg(target, expected, value); }}"
-    if name == "atomicInc":
-        if ctype == "int":
-            return ""
-        return (f"{head}, uint limit) {{\n    uint old = *target, seen;\n    while ((seen = atomic_cmpxchg(target, old, "
-                "old >= limit ? 0u : old + 1u)) != old) old = seen;\n    return old;\n}")  # fmt: skip
-    return f"{head}, {ctype} value) {{ return {_WHOLE[name]}(target, value); }}"
-
-
-def _float(name: str, space: str) -> str:
-    return f"""__attribute__((overloadable)) float evo_{name}(volatile {space} float* target, float value) {{
-    volatile {space} int* bits = (volatile {space} int*)target;
-    int seen = *bits, expected;
+    if plain == "atomicInc":
+        return f"""{head}, uint limit) {{
+    uint seen = *target, expected;
     do {{
         expected = seen;
-        float old = as_float(expected);
-        seen = atomic_cmpxchg(bits, expected, as_int({_FLOAT[name]}));
+        seen = atomic_cmpxchg(target, expected, expected >= limit ? 0u : expected + 1u);
     }} while (seen != expected);
-    return as_float(seen);
+    return seen;
 }}"""
+    return f"{head}, {ctype} value) {{ return {_WHOLE[plain]}(target, value); }}"
 
 
-def _double(name: str, space: str) -> str:
-    return f"""#ifdef cl_khr_int64_base_atomics
-__attribute__((overloadable)) double evo_{name}(volatile {space} double* target, double value) {{
-    volatile {space} long* bits = (volatile {space} long*)target;
-    long seen = *bits, expected;
+def _floating(name: str, plain: str, space: str, kind: str) -> str:
+    bits, exchange = _BITS[kind]
+    text = f"""{_OVERLOAD} {kind} {name}(volatile {space} {kind}* target, {kind} value) {{
+    volatile {space} {bits}* raw = (volatile {space} {bits}*)target;
+    {bits} seen = *raw, expected;
     do {{
         expected = seen;
-        double old = as_double(expected);
-        seen = atom_cmpxchg(bits, expected, as_long({_FLOAT[name]}));
+        {kind} old = as_{kind}(expected);
+        seen = {exchange}(raw, expected, as_{bits}({_NEW_VALUE[plain]}));
     }} while (seen != expected);
-    return as_double(seen);
-}}
-#endif"""
-
-
-def _long(space: str) -> str:
-    return f"""#ifdef cl_khr_int64_base_atomics
-__attribute__((overloadable)) ulong evo_atomicAdd(volatile {space} ulong* target, ulong value) {{
-    return atom_add(target, value);
-}}
-#endif"""
+    return as_{kind}(seen);
+}}"""
+    return text if kind == "float" else f"#ifdef cl_khr_int64_base_atomics\n{text}\n#endif"

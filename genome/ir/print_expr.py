@@ -124,13 +124,22 @@ class ExprPrinter:
         if name == "__frcp_rn":
             return f"1.0f / {self._operand(call.args[0], _UNARY)}", _PRECEDENCE["/"]
         if name in ATOMICS:
-            return f"evo_{name}({', '.join(args)})", _POSTFIX
+            return f"{self._atomic(call)}({', '.join(args)})", _POSTFIX
         kinds = [infer(arg, self.types) for arg in call.args]
         if name == "abs" and kinds:
             return self._absolute(args[0], kinds[0])
         if (name in ("min", "max") or name + "f" in MATH) and kinds and "" not in kinds:
             return self._overloaded(name, args, kinds)
         return f"{RENAMED.get(name, name)}({', '.join(args)})", _POSTFIX
+
+    def _atomic(self, call: Call) -> str:
+        """OpenCL's own 32-bit function, else the helper for that type."""
+        pointer = call.args[0]
+        kind = infer(pointer.operand, self.types) if isinstance(pointer, Unary) else ""
+        suffix = ATOMICS[call.function]
+        if kind in ("int", "unsigned int") and suffix:
+            return f"atomic_{suffix}"
+        return f"evo_{call.function}" + (f"_{kind}" if kind in ("float", "double") else "")
 
     def _absolute(self, arg: str, kind: str) -> tuple[str, int]:
         if kind in ("float", "double"):
@@ -144,7 +153,9 @@ class ExprPrinter:
             common = "double"
         if name in ("min", "max") and common in ("float", "double"):
             name = f"f{name}"
-        cast = [arg if kind == common else f"({opencl_type(common)})({arg})" for arg, kind in zip(args, kinds, strict=True)]
+        cast = [
+            arg if kind == common else f"({opencl_type(common)})({arg})" for arg, kind in zip(args, kinds, strict=True)
+        ]
         return f"{name}({', '.join(cast)})", _POSTFIX
 
     def _floats(self, call: Call) -> list[str]:

@@ -44,9 +44,29 @@ BARRIERS = frozenset({"__syncthreads"})
 """Plain block barriers."""
 
 CUDA_ONLY = frozenset(
-    """__shfl_sync __shfl_down_sync __shfl_up_sync __shfl_xor_sync __shfl __shfl_down __shfl_up __shfl_xor
-    __ballot_sync __any_sync __all_sync __activemask __reduce_add_sync __syncwarp __match_any_sync
-    __syncthreads_or __syncthreads_and __syncthreads_count clock clock64 __nanosleep""".split()
+    [
+        "__shfl_sync",
+        "__shfl_down_sync",
+        "__shfl_up_sync",
+        "__shfl_xor_sync",
+        "__shfl",
+        "__shfl_down",
+        "__shfl_up",
+        "__shfl_xor",
+        "__ballot_sync",
+        "__any_sync",
+        "__all_sync",
+        "__activemask",
+        "__reduce_add_sync",
+        "__syncwarp",
+        "__match_any_sync",
+        "__syncthreads_or",
+        "__syncthreads_and",
+        "__syncthreads_count",
+        "clock",
+        "clock64",
+        "__nanosleep",
+    ]
 )
 """Functions that have no OpenCL C 1.2 counterpart."""
 

@@ -8,7 +8,7 @@ from genome.ir.print_errors import PrintError
 from genome.ir.print_functions import ATOMICS, BARRIERS, BINARY, CUDA_ONLY, FAST, MATH, RENAMED
 from genome.ir.print_names import opencl_type
 from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, split_commas, tokenize, word
-from genome.ir.types import CONSTANTS
+from genome.ir.types import CONSTANTS, VECTOR_TYPES
 
 _WORK_ITEM = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size",
               "gridDim": "get_num_groups"}  # fmt: skip
@@ -23,36 +23,48 @@ _TYPE_WORDS = frozenset({"unsigned", "signed", "int", "long", "short", "char", "
                          "int32_t", "uint32_t", "int64_t", "uint64_t"})  # fmt: skip
 _FOREIGN = frozenset({"template", "class", "namespace", "operator", "asm", "__asm__", "new", "delete", "this", "using",
                       "cooperative_groups", "lambda", "decltype", "virtual"})  # fmt: skip
-_EFFECT_FREE = frozenset({"__syncwarp"})
+_KEYWORDS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "else", "do", "case"})
 
 
-def translate_statement(text: str, spaces: Mapping[str, str]) -> str:
+def translate_statement(text: str, spaces: Mapping[str, str], types: frozenset[str] = frozenset()) -> str:
     """One opaque statement.
 
     Args:
         text: CUDA text.
         spaces: Address space of each pointer or array of the kernel (``__global``, ``__local`` or "").
+        types: Names of the file's own types.
 
     Raises:
         PrintError: If OpenCL C cannot say it.
     """
-    return render(translate(tokenize(text), spaces)).strip()
+    return render(translate(tokenize(text), spaces, types=types)).strip()
 
 
-def translate(tokens: Sequence[Token], spaces: Mapping[str, str], default: str = "__global") -> list[Token]:
+def translate(
+    tokens: Sequence[Token],
+    spaces: Mapping[str, str],
+    default: str = "__global",
+    types: frozenset[str] = frozenset(),
+) -> list[Token]:
     """Tokens of function bodies or declarations; pointer types get the address space of what they are set to.
 
+    Args:
+        tokens: CUDA tokens.
+        spaces: Address space of each pointer or array by name.
+        default: Address space of a pointer that is set to none of these.
+        types: Names of the file's own types.
+
     Raises:
         PrintError: If OpenCL C cannot say it.
     """
-    return _Translator(spaces, default).run(list(tokens))
+    return _Translator(spaces, default, types).run(list(tokens))
 
 
 class _Translator:
     """Rewrites a token list from left to right."""
 
-    def __init__(self, spaces: Mapping[str, str], default: str) -> None:
-        self.spaces, self.default = spaces, default
+    def __init__(self, spaces: Mapping[str, str], default: str, types: frozenset[str]) -> None:
+        self.spaces, self.default, self.types = spaces, default, types
 
     def run(self, tokens: list[Token]) -> list[Token]:
         """The translated tokens."""
@@ -102,9 +114,9 @@ class _Translator:
             return position + 2
         if after == "<" and self._template_call(tokens, position):
             raise PrintError(f"the template call of '{text}' has no counterpart in OpenCL C")
-        if text in _TYPE_WORDS or text == "const" or text == "volatile" or self._vector(text):
+        if self._is_type(text):
             return self._type(tokens, position, result)
-        if after == "(":
+        if after == "(" and text not in _KEYWORDS:
             return self._call(tokens, position, result)
         result.append(token._replace(text=_RENAMED_WORDS.get(text, text)))
         return position + 1
@@ -113,10 +125,6 @@ class _Translator:
     def _template_call(tokens: list[Token], position: int) -> bool:
         end = closing_angle(tokens, position + 1)
         return end is not None and end + 1 < len(tokens) and tokens[end + 1].text == "("
-
-    @staticmethod
-    def _vector(text: str) -> bool:
-        return text.rstrip("1234") in ("longlong", "ulonglong") and text[-1:].isdigit()
 
     @staticmethod
     def _attribute(tokens: list[Token], position: int, result: list[Token]) -> int:
@@ -143,8 +151,7 @@ class _Translator:
     def _type(self, tokens: list[Token], position: int, result: list[Token]) -> int:
         """A type: renamed; in front of a ``*`` with its address space; in front of ``(`` a conversion."""
         end = position
-        while end < len(tokens) and (tokens[end].text in _TYPE_WORDS or tokens[end].text in ("const", "volatile")
-                                     or self._vector(tokens[end].text) or self._named(tokens, position, end)):  # fmt: skip
+        while end < len(tokens) and (self._is_type(tokens[end].text) or self._named(tokens, position, end)):
             end += 1
         part = tokens[position:end]
         after = tokens[end].text if end < len(tokens) else ""
@@ -159,11 +166,16 @@ class _Translator:
         self._append_type(part, space, result)
         return end
 
+    def _is_type(self, text: str) -> bool:
+        return text in _TYPE_WORDS or text in VECTOR_TYPES or text in ("const", "volatile") or text in self.types
+
     @staticmethod
     def _named(tokens: list[Token], start: int, position: int) -> bool:
-        """True for the type name behind ``const`` (``const float4``, ``const Particle``)."""
-        return position > start and tokens[position - 1].text in ("const", "volatile") and tokens[position].kind == "word" \
-            and position + 1 < len(tokens) and (tokens[position + 1].kind == "word" or tokens[position + 1].text == "*")  # fmt: skip
+        """True for the type name behind ``const`` (``const Particle``)."""
+        if position == start or tokens[position - 1].text not in ("const", "volatile"):
+            return False
+        after = tokens[position + 1] if position + 1 < len(tokens) else tokens[position]
+        return tokens[position].kind == "word" and (after.kind == "word" or after.text == "*")
 
     @staticmethod
     def _append_type(part: Sequence[Token], space: str, result: list[Token]) -> None:
@@ -194,7 +206,11 @@ class _Translator:
             result += [word("barrier", token, token.space), mark("(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", token)]
             return end + 1
         if name.startswith("make_"):
-            result += [mark("(", token)._replace(space=token.space), word(opencl_type(name[5:]), token, ""), mark(")", token)]
+            result += [
+                mark("(", token)._replace(space=token.space),
+                word(opencl_type(name[5:]), token, ""),
+                mark(")", token),
+            ]
         elif name == "__ldg" and len(args) == 1:
             result += [mark("(*(", token)._replace(space=token.space), *args[0], mark("))", token)]
             return end + 1

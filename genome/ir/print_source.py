@@ -10,7 +10,7 @@ from genome.ir.print_helpers import translate_prelude
 from genome.ir.print_names import opencl_parameter_type, opencl_type
 from genome.ir.print_opencl import constant_definitions
 from genome.ir.print_stmt import DYNAMIC_SHARED, INDENT, StmtPrinter
-from genome.ir.stmt import Barrier, Body, Decl, Opaque, VectorLoad, expressions, flatten, writes
+from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, writes
 from genome.ir.types import canonical
 from genome.variant import Target
 
@@ -51,7 +51,9 @@ def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
     fence = "CLK_LOCAL_MEM_FENCE"
     if target is Target.OPENCL and _exchanges(kernel, whole):
         fence += " | CLK_GLOBAL_MEM_FENCE"
-    return StmtPrinter(ExprPrinter(target, types, kernel.mapped), lambda array: types.get(array, ""), wide, fence, spaces)
+    return StmtPrinter(
+        ExprPrinter(target, types, kernel.mapped), lambda array: types.get(array, ""), wide, fence, spaces
+    )
 
 
 def name_types(kernel: Kernel) -> dict[str, str]:
@@ -62,7 +64,7 @@ def name_types(kernel: Kernel) -> dict[str, str]:
     for stmt in flatten(kernel.prologue + kernel.body + (kernel.tail or ())):
         if isinstance(stmt, Decl):
             types[stmt.name] = canonical(stmt.ctype)
-        elif hasattr(stmt, "var"):
+        elif isinstance(stmt, Loop):
             types[stmt.var] = canonical(stmt.ctype)
     return types
 
@@ -105,7 +107,8 @@ def _index_lines(kernel: Kernel, target: Target) -> list[str]:
     lines = []
     for axis in kernel.axes:
         if target is Target.CUDA:
-            index = f"blockIdx.{axis.dim} * blockDim.{axis.dim} + threadIdx.{axis.dim}"
+            wide = "" if axis.ctype in ("int", "unsigned int") else f"({axis.ctype})"
+            index = f"{wide}blockIdx.{axis.dim} * blockDim.{axis.dim} + threadIdx.{axis.dim}"
             lines.append(f"{INDENT}const {axis.ctype} {axis.name} = {index};")
         else:
             number = "xyz".index(axis.dim)

@@ -29,6 +29,13 @@ INTEGER_TYPES = frozenset({"bool", "char", "signed char", "unsigned char", "shor
 FLOAT_TYPES = frozenset({"half", "float", "double"})
 """Canonical names of the floating-point types."""
 
+_VECTOR_BASES = "char uchar short ushort int uint long ulong longlong ulonglong float double"
+VECTOR_TYPES = frozenset(f"{base}{width}" for base in _VECTOR_BASES.split() for width in (1, 2, 3, 4)) | {
+    "half2",
+    "dim3",
+}
+"""CUDA's vector types."""
+
 BUILTIN_INDICES = tuple(f"{base}.{dim}" for base in ("threadIdx", "blockIdx", "blockDim", "gridDim") for dim in "xyz")
 """Names of the launch-index variables; all are unsigned in CUDA."""
 

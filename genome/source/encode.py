@@ -11,26 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, word
-from genome.ir.types import CONSTANTS, FLOAT_TYPES
+from genome.ir.types import CONSTANTS, FLOAT_TYPES, INTEGER_TYPES, VECTOR_TYPES
 from genome.source.regions import replace_regions
 
 OPAQUE = "__evo_opaque__"
 AUTO = "__evo_auto"
 _MANGLED = "__evo_name_"
 
-VECTOR_TYPES = frozenset(
-    f"{base}{width}"
-    for base in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float",
-                 "double")  # fmt: skip
-    for width in (1, 2, 3, 4)
-) | {"half2", "__half2", "dim3"}
-"""CUDA's vector types."""
-
-SCALAR_TYPES = frozenset(
-    """bool char short int long float double unsigned signed half __half __nv_bfloat16 nv_bfloat16 __nv_bfloat162
-    size_t int8_t uint8_t int16_t uint16_t int32_t uint32_t int64_t uint64_t uint uchar ushort ulong ptrdiff_t ssize_t
-    intptr_t uintptr_t""".split()
-)
+_ALIASES = """unsigned signed __half __nv_bfloat16 nv_bfloat16 __nv_bfloat162 int8_t uint8_t int16_t uint16_t int32_t
+uint32_t int64_t uint64_t uint uchar ushort ulong ptrdiff_t ssize_t intptr_t uintptr_t"""
+SCALAR_TYPES = frozenset(name for name in INTEGER_TYPES | FLOAT_TYPES if " " not in name) | set(_ALIASES.split())
 """Names of arithmetic types that may be called like a function."""
 
 _KEYWORDS = frozenset({"bool", "char", "short", "int", "long", "float", "double", "unsigned", "signed", "const", "void",
@@ -269,8 +259,3 @@ def _qualified(tokens: list[Token], position: int, result: list[Token], names: _
 def is_constant_name(name: str) -> bool:
     """True for literals that are spelled as names: ``true``, ``nullptr``, ``INFINITY``, ``FLT_MAX``."""
     return name in ("true", "false", "nullptr", "NULL") or name in CONSTANTS
-
-
-def is_float_type(ctype: str) -> bool:
-    """True for half, float and double."""
-    return ctype in FLOAT_TYPES

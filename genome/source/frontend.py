@@ -14,10 +14,10 @@ from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
 from genome.source.normalise import normalise
 from genome.source.parse import Parsed, read_body
-from genome.source.preprocess import preprocess
 from genome.source.prelude import prelude_text
+from genome.source.preprocess import preprocess
 from genome.source.signature import entries, launch_bounds, parameters
-from genome.source.slice import Item, Slice, find_entry, items, slice_kernel
+from genome.source.slice import Item, Slice, find_entry, items, slice_kernel, type_names
 from genome.source.templates import instantiate
 
 __all__ = ["SourceError", "entries", "parse_kernel"]
@@ -66,7 +66,7 @@ def parse_kernel(
 def _parse_body(item: Item, found: Sequence[Item], path: str) -> tuple[Encoded, c_ast.Compound]:
     """Parses the body; where C cannot spell a statement, a second pass makes just that statement opaque."""
     body = item.tokens[item.body :]
-    types = frozenset(name for other in found if other.kind == "type" for name in other.names)
+    types = type_names(found)
     encoded = encode_body(body, types)
     try:
         return encoded, _tree(encoded.text, path)
@@ -106,12 +106,13 @@ def _read(part: Slice, params: tuple[Param, ...], constants: dict[str, int], enc
     pointers = frozenset(param.name for param in params if param.pointer)
     taken = frozenset(name for item in part.prelude for name in item.names) | {part.entry.names[0]}
     barriers = frozenset(
-        name for item in part.prelude if item.kind == "function" and _may_synchronise(item.tokens) for name in item.names
+        name
+        for item in part.prelude
+        if item.kind == "function" and _may_synchronise(item.tokens)
+        for name in item.names
     )
     return read_body(block, encoded, types, pointers, constants, taken, barriers)
 
 
 def _may_synchronise(tokens: Sequence[Token]) -> bool:
     return any(token.text.startswith("__sync") or token.text in ("asm", "__asm__") for token in tokens)
-
-

@@ -118,7 +118,12 @@ def _shifted(expr: Expr, by: int) -> Expr:
     """``expr + by`` with literals folded."""
     if isinstance(expr, Const) and expr.text.isdigit() and int(expr.text) + by >= 0:
         return Const(str(int(expr.text) + by))
-    if isinstance(expr, Binary) and expr.op in ("+", "-") and isinstance(expr.right, Const) and expr.right.text.isdigit():
+    if (
+        isinstance(expr, Binary)
+        and expr.op in ("+", "-")
+        and isinstance(expr.right, Const)
+        and expr.right.text.isdigit()
+    ):
         by += int(expr.right.text) if expr.op == "+" else -int(expr.right.text)
         expr = expr.left
     return expr if by == 0 else Binary("+" if by > 0 else "-", expr, Const(str(abs(by))))

@@ -14,7 +14,7 @@ _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 @dataclass(frozen=True)
 class Jump(Stmt):
-    """``return``, ``break``, ``continue``, or ``opaque`` for one inside opaque text. None is left in a finished body."""
+    """``return``, ``break``, ``continue``, or ``opaque`` for one inside opaque text. A finished body holds none."""
 
     kind: str
 

@@ -13,7 +13,16 @@ from genome.source.parse_expr import Unsupported, constant, type_name
 
 @dataclass(frozen=True)
 class LoopHead:
-    """``for (ctype name = lower; name < upper; name += step)``; ``inclusive`` for ``<=``; ctype "" if declared before."""
+    """``for (ctype name = lower; name < upper; name += step)``.
+
+    Attributes:
+        name: Loop variable.
+        ctype: Its type, "" when it was declared before the loop.
+        lower: First value.
+        upper: Bound.
+        inclusive: True for ``<=``.
+        step: A positive constant.
+    """
 
     name: str
     ctype: str

@@ -4,11 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pycparser import c_ast, c_generator
+
 from genome.ir.print_functions import PURE
-from genome.ir.print_tokens import Token, closing
+from genome.ir.print_tokens import Token, closing, render, tokenize
+from genome.ir.stmt import Opaque
+from genome.source.encode import Encoded, decode_words
+from genome.source.parse_expr import Names
 
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
 _NOT_NAMES = frozenset({"return", "case", "else", "goto", "const", "sizeof", "if", "for", "while", "switch", "do"})
+
+
+class OpaqueMaker:
+    """Makes opaque statements: text with unique names, and what it may do."""
+
+    def __init__(self, names: Names, encoded: Encoded, barrier_helpers: frozenset[str]) -> None:
+        self.names, self.encoded, self.barrier_helpers = names, encoded, barrier_helpers
+        self.generator = c_generator.CGenerator(reduce_parentheses=True)
+
+    def node(self, node: c_ast.Node) -> Opaque:
+        """A parsed statement as text."""
+        text = self.generator.visit(node)
+        if not isinstance(node, (c_ast.If, c_ast.For, c_ast.While, c_ast.Switch, c_ast.Compound)):
+            text += ";"
+        tokens = decode_words(tokenize(text), self.encoded)
+        return self._as_opaque(tokens, (node.name,) if isinstance(node, c_ast.Decl) else ())
+
+    def region(self, number: int) -> Opaque:
+        """A statement that was never parsed."""
+        tokens = self.encoded.regions[number]
+        return self._as_opaque(list(tokens), declared_names(tokens))
+
+    def _as_opaque(self, tokens: list[Token], declares: tuple[str, ...]) -> Opaque:
+        declared = tuple(self.names.declare(name, "", True) for name in declares)
+        renamed: list[Token] = []
+        for token in tokens:
+            new = self.names.find(token.text) if token.kind == "word" else None
+            member = bool(renamed) and renamed[-1].text in (".", "->", "::")
+            renamed.append(token._replace(text=new) if new and not member and new != token.text else token)
+        reads, writes = region_effects(renamed, self.names.arrays, self.names.types, declared)
+        words = {token.text for token in renamed}
+        barrier = bool(words & ({"__syncthreads", "return", "asm", "__asm__", "goto"} | self.barrier_helpers))
+        barrier = barrier or any(word.startswith("__sync") for word in words)
+        text = render([renamed[0]._replace(space=""), *renamed[1:]]).strip()
+        return Opaque(text, reads, writes, barrier, declared)
 
 
 def declared_names(tokens: Sequence[Token]) -> tuple[str, ...]:
@@ -52,9 +92,12 @@ def region_effects(
         if name in declared:
             continue
         reads.setdefault(name)
-        if before in ("++", "--", "&") or _stored(tokens, position) or _passed(tokens, position, callers[position]):
-            writes.setdefault(name)
-        elif name in arrays and before == "*":
+        if (
+            before in ("++", "--", "&")
+            or _stored(tokens, position)
+            or _passed(tokens, position, callers[position])
+            or (name in arrays and before == "*")
+        ):
             writes.setdefault(name)
         elif name in arrays and not (position + 1 < len(tokens) and tokens[position + 1].text == "["):
             writes.setdefault(name)  # the address escapes

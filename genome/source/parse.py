@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pycparser import c_ast, c_generator
+from pycparser import c_ast
 
-from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, integer, names, walk
+from genome.ir.expr import Binary, Call, Const, Expr, Unary, Var, integer, names, walk
 from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
-from genome.ir.print_tokens import Token, render, tokenize
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -19,20 +18,17 @@ from genome.ir.stmt import (
     ExprStmt,
     If,
     Loop,
-    Opaque,
-    Space,
     Stmt,
     flatten,
     written_names,
 )  # fmt: skip
 from genome.ir.types import canonical, infer
-from genome.source.encode import AUTO, OPAQUE, VECTOR_TYPES, Encoded, decode_words
+from genome.source.encode import AUTO, OPAQUE, Encoded
 from genome.source.jumps import Jump, jumps, structure
 from genome.source.loops import LoopHead, loop_head, loop_variables
-from genome.source.opaque import declared_names, region_effects
-from genome.source.parse_expr import ExprReader, Names, Unsupported, constant, type_name
-
-_MAX_INITIALISERS = 256
+from genome.source.opaque import OpaqueMaker
+from genome.source.parse_decl import DeclReader
+from genome.source.parse_expr import ExprReader, Names, Unsupported
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ def read_body(
     names_.scopes[0].update({name: name for name in parameters})
     reader = _Reader(names_, encoded, barrier_helpers, loop_variables(block))
     body = reader.kernel(block.block_items or [])
-    return Parsed(body, tuple(reader.shared), names_.types, frozenset(names_.arrays))
+    return Parsed(body, tuple(reader.decl.shared), names_.types, frozenset(names_.arrays))
 
 
 class _Reader:
@@ -88,8 +84,8 @@ class _Reader:
         self.names, self.encoded, self.barrier_helpers = names_, encoded, barrier_helpers
         self.loop_only = loop_only
         self.expr = ExprReader(names_)
-        self.shared: list[Decl] = []
-        self.generator = c_generator.CGenerator()
+        self.decl = DeclReader(names_, self.expr)
+        self.opaque = OpaqueMaker(names_, encoded, barrier_helpers)
 
     # ---- blocks
 
@@ -101,7 +97,7 @@ class _Reader:
             return body
         kept: list[Stmt] = []
         for node, part in parts:
-            kept += [self._opaque(node)] if jumps(part) else part
+            kept += [self.opaque.node(node)] if jumps(part) else part
         return tuple(kept)
 
     def block(self, node: c_ast.Node | None, kind: str = "") -> Body:
@@ -121,11 +117,11 @@ class _Reader:
 
     def _item(self, node: c_ast.Node, unroll: int | None) -> Body:
         """The statements of one node, or one Opaque when any part of it is out of reach."""
-        marks = len(self.shared), set(self.names.used), len(self.names.scopes), dict(self.names.scopes[-1])
+        marks = len(self.decl.shared), set(self.names.used), len(self.names.scopes), dict(self.names.scopes[-1])
         try:
             return self._statement(node, unroll)
         except Unsupported:
-            del self.shared[marks[0] :]
+            del self.decl.shared[marks[0] :]
             del self.names.scopes[marks[2] :]
             self.names.used.clear()
             self.names.used.update(marks[1])
@@ -138,7 +134,7 @@ class _Reader:
     def _statement(self, node: c_ast.Node, unroll: int | None) -> Body:
         match node:
             case c_ast.Decl():
-                return self._declaration(node)
+                return self.decl.read(node, self.loop_only)
             case c_ast.Assignment():
                 return self._assignment(node)
             case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--"):
@@ -190,7 +186,7 @@ class _Reader:
         if name in BARRIERS and not args:
             return (Barrier(),)
         if name == OPAQUE:
-            return (self._region(int(args[0].value)),)
+            return (self.opaque.region(int(args[0].value)),)
         if name in ATOMICS:
             pointer = self.expr.pointer(args[0])
             if pointer is None:
@@ -204,96 +200,6 @@ class _Reader:
         if name in self.barrier_helpers or name in CUDA_ONLY:
             raise Unsupported(f"call of {name}")
         return (ExprStmt(self.expr.read(node)),)
-
-    # ---- declarations
-
-    def _declaration(self, node: c_ast.Decl) -> Body:
-        dims, inner = [], node.type
-        while isinstance(inner, c_ast.ArrayDecl):
-            dims.append(constant(inner.dim, self.names.constants) if inner.dim is not None else 0)
-            inner = inner.type
-        ctype = type_name(inner, self.names.mangled)
-        if not isinstance(inner, (c_ast.TypeDecl, c_ast.PtrDecl)) or any(dim is None for dim in dims):
-            raise Unsupported("declarator")
-        extents = tuple(dim for dim in dims if dim is not None)
-        storage = node.storage or []
-        if "static" in storage or "extern" in storage:
-            return self._shared(node.name, ctype, extents, "extern" in storage)
-        if 0 in extents:
-            raise Unsupported("array without extent")
-        if not ctype.endswith("*") and not extents and node.name in self.loop_only and node.init is None:
-            return ()
-        is_const = ctype.startswith("const ") and not ctype.endswith("*")
-        plain = ctype.removeprefix("const ") if is_const else ctype
-        return self._local(node, plain, extents, is_const)
-
-    def _shared(self, name: str, ctype: str, dims: tuple[int, ...], dynamic: bool) -> Body:
-        if "*" in ctype or (dynamic and dims != (0,)):
-            raise Unsupported("shared declaration")
-        if not dynamic and 0 in dims:
-            raise Unsupported("shared array without extent")
-        plain = ctype.removeprefix("const ")
-        unique = self.names.declare(name, canonical(plain), bool(dims))
-        self.shared.append(Decl(unique, plain, dims, None, Space.SHARED))
-        return ()
-
-    def _local(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...], is_const: bool) -> Body:
-        if ctype.endswith("*"):
-            return self._pointer(node, ctype, dims)
-        init, rest = None, ()
-        listed = isinstance(node.init, c_ast.InitList)
-        if node.init is not None and not listed:
-            init = self.expr.read(node.init)
-        if ctype == AUTO:
-            ctype = infer(init, self.names.types) if init is not None else ""
-            if not ctype or ctype.endswith("*"):
-                raise Unsupported("auto")
-        if listed and not dims:
-            init = self._aggregate(ctype, node.init)
-        value = constant(node.init, self.names.constants) if is_const and not dims else None
-        unique = self.names.declare(node.name, canonical(ctype), bool(dims))
-        if value is not None:
-            self.names.constants[node.name] = value
-        if listed and dims:
-            rest, is_const = self._elements(unique, dims, node.init, ctype), False
-        return (Decl(unique, ctype, dims, init, Space.PRIVATE, is_const), *rest)
-
-    def _pointer(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...]) -> Body:
-        """A pointer local: kept as ``array + offset`` for the normaliser to put into its uses."""
-        pointer = self.expr.pointer(node.init) if node.init is not None and not dims else None
-        if pointer is None or ctype.endswith("**"):
-            raise Unsupported("pointer")
-        base, offset = pointer
-        unique = self.names.declare(node.name, canonical(ctype)[:-1], True)
-        value: Expr = Var(base) if offset == Const("0") else Binary("+", Var(base), offset)
-        return (Decl(unique, ctype, (), value),)
-
-    def _aggregate(self, ctype: str, init: c_ast.InitList) -> Expr:
-        values = [self.expr.read(value) for value in init.exprs]
-        if ctype in VECTOR_TYPES and values:
-            width = int(ctype[-1]) if ctype[-1].isdigit() else 1
-            return Call(f"make_{ctype}", tuple(values + [Const("0")] * (width - len(values))))
-        if len(values) != 1 or not infer(Var("?"), {"?": ctype}):
-            raise Unsupported("aggregate")
-        return values[0]
-
-    def _elements(self, name: str, dims: tuple[int, ...], init: c_ast.InitList, ctype: str) -> tuple[Stmt, ...]:
-        """Element-wise assignments for ``T a[..] = {..}``; missing elements are zero."""
-        total = 1
-        for dim in dims:
-            total *= dim
-        if total > _MAX_INITIALISERS or ctype in VECTOR_TYPES:
-            raise Unsupported("large initialiser")
-        flat = _flatten_init(init, dims)
-        stmts: list[Stmt] = []
-        for position in range(total):
-            subscripts, rest = [], position
-            for dim in reversed(dims):
-                subscripts.insert(0, integer(rest % dim))
-                rest //= dim
-            value = self.expr.read(flat[position]) if position in flat else Const("0")
-            stmts.append(Assign(Index(name, tuple(subscripts)), value))
-        return tuple(stmts)
 
     # ---- loops
 
@@ -324,33 +230,7 @@ class _Reader:
     # ---- opaque text
 
     def _opaque_with_jumps(self, node: c_ast.Node) -> Body:
-        escapes = _escaping(node)
-        return (self._opaque(node), *((Jump("opaque"),) if escapes else ()))
-
-    def _opaque(self, node: c_ast.Node) -> Opaque:
-        text = self.generator.visit(node)
-        if not isinstance(node, (c_ast.If, c_ast.For, c_ast.While, c_ast.Switch, c_ast.Compound)):
-            text += ";"
-        tokens = decode_words(tokenize(text), self.encoded)
-        return self._as_opaque(tokens, (node.name,) if isinstance(node, c_ast.Decl) else ())
-
-    def _region(self, number: int) -> Opaque:
-        tokens = self.encoded.regions[number]
-        return self._as_opaque(list(tokens), declared_names(tokens))
-
-    def _as_opaque(self, tokens: list[Token], declares: tuple[str, ...]) -> Opaque:
-        declared = tuple(self.names.declare(name, "", True) for name in declares)
-        renamed: list[Token] = []
-        for token in tokens:
-            new = self.names.find(token.text) if token.kind == "word" else None
-            member = bool(renamed) and renamed[-1].text in (".", "->", "::")
-            renamed.append(token._replace(text=new) if new and not member and new != token.text else token)
-        reads, writes = region_effects(renamed, self.names.arrays, self.names.types, declared)
-        words = {token.text for token in renamed}
-        barrier = bool(words & ({"__syncthreads", "return", "asm", "__asm__", "goto"} | self.barrier_helpers))
-        barrier = barrier or any(word.startswith("__sync") for word in words)
-        text = render([renamed[0]._replace(space=""), *renamed[1:]]).strip()
-        return Opaque(text, reads, writes, barrier, declared)
+        return (self.opaque.node(node), *((Jump("opaque"),) if _escaping(node) else ()))
 
 
 def increment(expr: Expr) -> Expr:
@@ -359,7 +239,13 @@ def increment(expr: Expr) -> Expr:
         return integer(expr.value + 1)
     if isinstance(expr, Binary) and expr.op == "-" and isinstance(expr.right, Const) and expr.right.text.isdigit():
         value = int(expr.right.text) - 1
-        return expr.left if value == 0 else Binary("-", expr.left, integer(value)) if value > 0 else Binary("+", expr, integer(1))
+        return (
+            expr.left
+            if value == 0
+            else Binary("-", expr.left, integer(value))
+            if value > 0
+            else Binary("+", expr, integer(1))
+        )
     return Binary("+", expr, integer(1))
 
 
@@ -384,28 +270,6 @@ def _with_pragmas(nodes: Sequence[c_ast.Node]) -> Iterator[tuple[c_ast.Node, int
         unroll = None
 
 
-def _flatten_init(init: c_ast.InitList, dims: tuple[int, ...]) -> dict[int, c_ast.Node]:
-    """Position in row-major order -> value."""
-    stride = 1
-    for dim in dims[1:]:
-        stride *= dim
-    found: dict[int, c_ast.Node] = {}
-    position = 0
-    for value in init.exprs:
-        if isinstance(value, c_ast.NamedInitializer):
-            raise Unsupported("designated initialiser")
-        if isinstance(value, c_ast.InitList):
-            if len(dims) == 1:
-                raise Unsupported("nested initialiser")
-            inner = _flatten_init(value, dims[1:])
-            found.update({position + offset: leaf for offset, leaf in inner.items()})
-            position += stride
-        else:
-            found[position] = value
-            position += 1
-    return found
-
-
 def _escaping(node: c_ast.Node) -> bool:
     """True if a break or continue inside leaves the statement."""
     if isinstance(node, (c_ast.Break, c_ast.Continue)):
@@ -413,4 +277,3 @@ def _escaping(node: c_ast.Node) -> bool:
     if isinstance(node, (c_ast.For, c_ast.While, c_ast.DoWhile)):
         return False
     return any(_escaping(child) for _, child in node.children())
-

@@ -162,7 +162,7 @@ class ExprReader:
     def target(self, node: c_ast.Node) -> Expr:
         """What an assignment writes: a variable, an element or a member."""
         expr = self.read(node)
-        if not isinstance(expr, (Var, Index, Member)) or isinstance(expr, Var) and expr.name in BUILTIN_INDICES:
+        if not isinstance(expr, (Var, Index, Member)) or (isinstance(expr, Var) and expr.name in BUILTIN_INDICES):
             raise Unsupported("assignment target")
         return expr
 
@@ -205,7 +205,11 @@ class ExprReader:
                 return (name, zero) if name in self.names.arrays and name is not None else None
             case c_ast.UnaryOp(op="&"):
                 inner = self.read(node.expr)
-                return (inner.array, inner.subscripts[0]) if isinstance(inner, Index) and len(inner.subscripts) == 1 else None
+                return (
+                    (inner.array, inner.subscripts[0])
+                    if isinstance(inner, Index) and len(inner.subscripts) == 1
+                    else None
+                )
             case c_ast.BinaryOp(op="+" | "-"):
                 left = self.pointer(node.left)
                 if left is not None:

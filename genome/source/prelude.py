@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from genome.source.slice import Slice, item_text
 
-_HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "mma.h", "cooperative_groups.h", "cuda_pipeline.h", "cuda/pipeline", "cuda/barrier")
+_HEADERS = (
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "mma.h",
+    "cooperative_groups.h",
+    "cuda_pipeline.h",
+    "cuda/pipeline",
+    "cuda/barrier",
+)
 
 
 def prelude_text(part: Slice, missing: Sequence[str]) -> str:

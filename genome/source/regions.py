@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from genome.ir.print_tokens import Token, closing, mark, word
 
-_FOREIGN = frozenset({"asm", "__asm__", "__asm", "new", "delete", "try", "throw", "operator", "template", "this", "goto",
-                      "using", "class", "namespace", "decltype", "typedef"})  # fmt: skip
+_FOREIGN = frozenset({"asm", "__asm__", "__asm", "new", "delete", "try", "throw", "operator", "template", "this",
+                      "goto", "using", "class", "namespace", "decltype", "typedef"})  # fmt: skip
 _CONTROL = frozenset({"if", "for", "while", "switch"})
 
 
@@ -171,7 +171,9 @@ def _is_reference(part: Sequence[Token], types: frozenset[str]) -> bool:
 def _is_object(part: Sequence[Token], types: frozenset[str]) -> bool:
     """True for ``T name(arguments);`` of a class type, which C would read as a function."""
     length = _type_length(part, types)
-    constructed = bool(length) and length + 1 < len(part) and part[length].kind == "word" and part[length + 1].text == "("
+    constructed = (
+        bool(length) and length + 1 < len(part) and part[length].kind == "word" and part[length + 1].text == "("
+    )
     return constructed and not _scalar(part[:length])
 
 

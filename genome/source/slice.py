@@ -112,13 +112,28 @@ def slice_kernel(found: Sequence[Item], entry: Item) -> Slice:
                 fresh = item.words - seen
                 seen |= fresh
                 queue.extend(fresh)
-    operators = [item for item in found if "operator" in item.words and item.words & seen & _type_names(found)]
+    types = type_names(found)
+    operators = [item for item in found if "operator" in item.words and item.words & seen & types]
     wanted |= {id(item) for item in operators}
     return Slice(entry, tuple(item for item in found if id(item) in wanted))
 
 
-def _type_names(found: Sequence[Item]) -> frozenset[str]:
-    return frozenset(name for item in found if item.kind == "type" for name in item.names)
+def type_names(found: Sequence[Item]) -> frozenset[str]:
+    """Names of the types that the items declare (their enumerators left out)."""
+    names: set[str] = set()
+    for item in found:
+        if item.kind == "type":
+            start = len(item.tokens) - len(without_template(item.tokens))
+            names.update(_type_item_names(item.tokens, start, enumerators=False))
+    return frozenset(names)
+
+
+def without_template(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The tokens behind ``template <...>``."""
+    start = 0
+    while start + 1 < len(tokens) and tokens[start].text == "template" and tokens[start + 1].text == "<":
+        start = (closing_angle(tokens, start + 1) or _angle_end(tokens, start + 1)) + 1
+    return tokens[start:]
 
 
 def item_text(item: Item) -> str:
@@ -224,7 +239,7 @@ def _parameter_list(tokens: Sequence[Token], start: int) -> tuple[str, int, int]
     return None
 
 
-def _type_item_names(tokens: Sequence[Token], start: int) -> tuple[str, ...]:
+def _type_item_names(tokens: Sequence[Token], start: int, enumerators: bool = True) -> tuple[str, ...]:
     found: list[str] = []
     for position in range(start, len(tokens)):
         token = tokens[position]
@@ -235,7 +250,7 @@ def _type_item_names(tokens: Sequence[Token], start: int) -> tuple[str, ...]:
             if after < len(tokens) and tokens[after].kind == "word":
                 found.append(tokens[after].text)
         elif token.text == "{":
-            if "enum" in (t.text for t in tokens[start:position]):
+            if enumerators and "enum" in (t.text for t in tokens[start:position]):
                 end = closing(tokens, position)
                 found += [tokens[i].text for i in range(position + 1, end)
                           if tokens[i].kind == "word" and tokens[i - 1].text in ("{", ",")]  # fmt: skip

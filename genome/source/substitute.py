@@ -115,7 +115,9 @@ def forward(
     stable |= set(BUILTIN_INDICES) if builtins else set()
     local_arrays = {s.name for s in flatten(body) if isinstance(s, Decl) and s.dims}
     state = _State(dict(types), stable, pinned, frozenset(assigned), axis)
-    state.roots = {name for name, pointer in parameters.items() if pointer and not _moved(name, body)} | shared | local_arrays
+    state.roots = (
+        {name for name, pointer in parameters.items() if pointer and not _moved(name, body)} | shared | local_arrays
+    )
     return _walk(body, state)
 
 
@@ -135,7 +137,12 @@ def _walk(body: Body, state: _State) -> Body:
             result.append(If(condition, _walk(stmt.then, state), _walk(stmt.orelse, state)))
         elif isinstance(stmt, Decl) and stmt.ctype.endswith("*"):
             result += _pointer(stmt, state)
-        elif isinstance(stmt, Decl) and stmt.init is not None and canonical(stmt.ctype) in INTEGER_TYPES and not stmt.dims:
+        elif (
+            isinstance(stmt, Decl)
+            and stmt.init is not None
+            and canonical(stmt.ctype) in INTEGER_TYPES
+            and not stmt.dims
+        ):
             result += _integer(stmt, state)
         else:
             result.append(map_exprs(stmt, lambda expr: _apply(expr, state)))
@@ -196,7 +203,7 @@ def _split(expr: Expr) -> tuple[str, Expr]:
 def movable(expr: Expr, stable: set[str]) -> bool:
     """True if the expression gives the same value wherever ``stable`` names are in scope, and is not huge."""
     for count, node in enumerate(walk(expr)):
-        if count >= _MAX_NODES or isinstance(node, Index) or isinstance(node, Unary) and node.op in "&*":
+        if count >= _MAX_NODES or isinstance(node, Index) or (isinstance(node, Unary) and node.op in "&*"):
             return False
         if isinstance(node, Var) and node.name not in stable:
             return False
@@ -221,5 +228,3 @@ def _apply(expr: Expr, state: _State) -> Expr:
         return node
 
     return rewrite(expr, change)
-
-

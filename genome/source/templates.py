@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from genome.ir.print_tokens import Token, closing_angle, render, split_commas, tokenize
+from genome.ir.print_tokens import Token, render, split_commas, tokenize
 from genome.source.errors import SourceError
-from genome.source.slice import Item, items
+from genome.source.slice import Item, items, without_template
 
 
 def parameter_names(item: Item) -> tuple[tuple[str, str | None], ...]:
@@ -46,7 +46,7 @@ def instantiate(item: Item, arguments: Sequence[str], path: str) -> Item:
             raise SourceError(path, item.line, f"template '{item.names[0]}' needs an argument for '{name}'",
                               f"give template_args in the order {names}")  # fmt: skip
         values[name] = value
-    return items(substitute(item.tokens[_after_template(item.tokens) :], values))[0]
+    return items(substitute(without_template(item.tokens), values))[0]
 
 
 def substitute(tokens: Sequence[Token], values: dict[str, str]) -> tuple[Token, ...]:
@@ -61,20 +61,3 @@ def substitute(tokens: Sequence[Token], values: dict[str, str]) -> tuple[Token, 
         result += [part._replace(line=token.line, file=token.file, space=part.space if index else token.space)
                    for index, part in enumerate(value)]  # fmt: skip
     return tuple(result)
-
-
-def _after_template(tokens: Sequence[Token]) -> int:
-    start = 0
-    while tokens[start].text == "template":
-        end = closing_angle(tokens, start + 1)
-        if end is None:
-            depth, end = 0, start + 1
-            while True:
-                text = tokens[end].text
-                depth += (text == "<") - (text == ">") - 2 * (text == ">>")
-                if depth <= 0:
-                    break
-                end += 1
-        start = end + 1
-    return start
-

@@ -1,0 +1,146 @@
+"""pycparser declarations to IR statements."""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from genome.ir.expr import Binary, Call, Const, Expr, Index, Var, integer
+from genome.ir.stmt import Assign, Body, Decl, Space, Stmt
+from genome.ir.types import VECTOR_TYPES, canonical, infer
+from genome.source.encode import AUTO
+from genome.source.parse_expr import ExprReader, Names, Unsupported, constant, type_name
+
+_MAX_INITIALISERS = 256
+
+
+class DeclReader:
+    """Reads declarations.
+
+    Attributes:
+        shared: Shared arrays found so far (dynamic ones with the single extent 0).
+    """
+
+    def __init__(self, names: Names, expr: ExprReader) -> None:
+        self.names, self.expr = names, expr
+        self.shared: list[Decl] = []
+
+    def read(self, node: c_ast.Decl, loop_only: frozenset[str]) -> Body:
+        """The statements of a declaration; shared arrays go to ``shared``.
+
+        Args:
+            node: The declaration.
+            loop_only: Names that ``for`` loops declare instead.
+
+        Raises:
+            Unsupported: If it declares what the IR does not have.
+        """
+        dims, inner = [], node.type
+        while isinstance(inner, c_ast.ArrayDecl):
+            dims.append(constant(inner.dim, self.names.constants) if inner.dim is not None else 0)
+            inner = inner.type
+        ctype = type_name(inner, self.names.mangled)
+        if not isinstance(inner, (c_ast.TypeDecl, c_ast.PtrDecl)) or any(dim is None for dim in dims):
+            raise Unsupported("declarator")
+        extents = tuple(dim for dim in dims if dim is not None)
+        storage = node.storage or []
+        if "static" in storage or "extern" in storage:
+            return self._shared(node.name, ctype, extents, "extern" in storage)
+        if 0 in extents:
+            raise Unsupported("array without extent")
+        if not ctype.endswith("*") and not extents and node.name in loop_only and node.init is None:
+            return ()
+        is_const = ctype.startswith("const ") and not ctype.endswith("*")
+        plain = ctype.removeprefix("const ") if is_const else ctype
+        return self._local(node, plain, extents, is_const)
+
+    def _shared(self, name: str, ctype: str, dims: tuple[int, ...], dynamic: bool) -> Body:
+        if "*" in ctype or (dynamic and dims != (0,)):
+            raise Unsupported("shared declaration")
+        if not dynamic and 0 in dims:
+            raise Unsupported("shared array without extent")
+        plain = ctype.removeprefix("const ")
+        unique = self.names.declare(name, canonical(plain), bool(dims))
+        self.shared.append(Decl(unique, plain, dims, None, Space.SHARED))
+        return ()
+
+    def _local(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...], is_const: bool) -> Body:
+        if ctype.endswith("*"):
+            return self._pointer(node, ctype, dims)
+        init: Expr | None = None
+        rest: tuple[Stmt, ...] = ()
+        listed = isinstance(node.init, c_ast.InitList)
+        if node.init is not None and not listed:
+            init = self.expr.read(node.init)
+        if ctype == AUTO:
+            ctype = infer(init, self.names.types) if init is not None else ""
+            if not ctype or ctype.endswith("*"):
+                raise Unsupported("auto")
+        if listed and not dims:
+            init = self._aggregate(ctype, node.init)
+        value = constant(node.init, self.names.constants) if is_const and not dims else None
+        unique = self.names.declare(node.name, canonical(ctype), bool(dims))
+        if value is not None:
+            self.names.constants[node.name] = value
+        if listed and dims:
+            rest, is_const = self._elements(unique, dims, node.init, ctype), False
+        return (Decl(unique, ctype, dims, init, Space.PRIVATE, is_const), *rest)
+
+    def _pointer(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...]) -> Body:
+        """A pointer local: kept as ``array + offset`` for the normaliser to put into its uses."""
+        pointer = self.expr.pointer(node.init) if node.init is not None and not dims else None
+        if pointer is None or ctype.endswith("**"):
+            raise Unsupported("pointer")
+        base, offset = pointer
+        unique = self.names.declare(node.name, canonical(ctype)[:-1], True)
+        value: Expr = Var(base) if offset == Const("0") else Binary("+", Var(base), offset)
+        return (Decl(unique, ctype, (), value),)
+
+    def _aggregate(self, ctype: str, init: c_ast.InitList) -> Expr:
+        values = [self.expr.read(value) for value in init.exprs]
+        if ctype in VECTOR_TYPES and values:
+            width = int(ctype[-1]) if ctype[-1].isdigit() else 1
+            return Call(f"make_{ctype}", tuple(values + [Const("0")] * (width - len(values))))
+        if len(values) != 1 or not infer(Var("?"), {"?": ctype}):
+            raise Unsupported("aggregate")
+        return values[0]
+
+    def _elements(self, name: str, dims: tuple[int, ...], init: c_ast.InitList, ctype: str) -> tuple[Stmt, ...]:
+        """Element-wise assignments for ``T a[..] = {..}``; missing elements are zero."""
+        total = 1
+        for dim in dims:
+            total *= dim
+        if total > _MAX_INITIALISERS or ctype in VECTOR_TYPES:
+            raise Unsupported("large initialiser")
+        flat = _flatten_init(init, dims)
+        stmts: list[Stmt] = []
+        for position in range(total):
+            subscripts: list[Expr] = []
+            rest = position
+            for dim in reversed(dims):
+                subscripts.insert(0, integer(rest % dim))
+                rest //= dim
+            value = self.expr.read(flat[position]) if position in flat else Const("0")
+            stmts.append(Assign(Index(name, tuple(subscripts)), value))
+        return tuple(stmts)
+
+
+def _flatten_init(init: c_ast.InitList, dims: tuple[int, ...]) -> dict[int, c_ast.Node]:
+    """Position in row-major order -> value."""
+    stride = 1
+    for dim in dims[1:]:
+        stride *= dim
+    found: dict[int, c_ast.Node] = {}
+    position = 0
+    for value in init.exprs:
+        if isinstance(value, c_ast.NamedInitializer):
+            raise Unsupported("designated initialiser")
+        if isinstance(value, c_ast.InitList):
+            if len(dims) == 1:
+                raise Unsupported("nested initialiser")
+            inner = _flatten_init(value, dims[1:])
+            found.update({position + offset: leaf for offset, leaf in inner.items()})
+            position += stride
+        else:
+            found[position] = value
+            position += 1
+    return found
