@@ -205,8 +205,7 @@ sizes:
 # Never tuned on: every candidate must be right here too. At least three of your own, or made from `sizes`.
 check_sizes: generate
 
-# Who knows the right answer: `file.py:function` (numpy, called with the inputs by name), `{{checker: file.py:function}}`,
-# or none: then the kernel as it is.
+# Who knows the right answer: `file.py:function` (numpy), `{{checker: file.py:function}}`, or none: the kernel as it is.
 reference: none
 # tolerance: {{rtol: 1.0e-4, atol: 1.0e-5, norm: 1.0e-5}}   # default by dtype
 

@@ -61,8 +61,8 @@ def worth(share: GeneShare | None) -> str:
     if share.factor is None or share.speedup_without is None:
         return "No figure of its own." + note
     return (
-        f"Without it: {times(share.speedup_without)} instead of {times(share.speedup_with)}, so it is worth a factor of "
-        f"{share.factor:.3g} ({share.share:.0%} of the gain).{note}"
+        f"Without it: {times(share.speedup_without)} instead of {times(share.speedup_with)}. "
+        f"It is worth a factor of {share.factor:.3g} ({share.share:.0%} of the gain).{note}"
     )
 
 
