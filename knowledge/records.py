@@ -13,7 +13,11 @@ from genome.variant import Variant
 
 @dataclass(frozen=True)
 class KernelRecord:
-    """A kernel: its name, the digest of its alpha-normalised IR (names do not matter), source and feature vector."""
+    """A kernel: its name, the digest of its alpha-normalised IR (names do not matter), source and feature vector.
+
+    Attributes:
+        sizes: Label and feature vector of each problem size of the campaign.
+    """
 
     name: str
     digest: str
@@ -21,6 +25,7 @@ class KernelRecord:
     entry: str
     features: tuple[float, ...]
     feature_version: int
+    sizes: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Alembic's folder, shipped inside the package and run by ``knowledge.migrate``."""

@@ -1,0 +1,128 @@
+"""Keeps the ``optimum`` table true: the best verified variant of each (kernel, hardware, toolchain, problem).
+
+A variant's time at a problem is the median over all its measurements there, so that one lucky sample does not stay
+on top once the variant was measured again. A variant that ever failed there for a reason of its own (not a time-out
+or a crash, whose cause may be the machine) is no optimum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, exists, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from evaluator.result import Status
+from knowledge import encode, schema
+from knowledge.baseline import baselines
+from knowledge.records import Outcome
+
+_FAULTS = [status.value for status in Status if status is not Status.OK and not status.retryable]
+
+
+def refresh_optima(
+    connection: Connection, kernel: int, hardware: int, toolchain: int, campaign: int, variant: int, genome: int,
+    outcome: Outcome,
+) -> None:  # fmt: skip
+    """Takes one recorded outcome into account."""
+    if outcome.speedup is None:
+        _dethrone(connection, kernel, hardware, variant)
+        return
+    for evaluation in outcome.evaluations:
+        if evaluation.status is not Status.OK or evaluation.timing is None or evaluation.fallback:
+            continue
+        key = {"kernel_id": kernel, "hardware_id": hardware, "toolchain_id": toolchain,
+               "problem_id": _problem_id(connection, kernel, evaluation.size)}  # fmt: skip
+        best_ms = connection.execute(_times(key).where(schema.evaluation.c.variant_id == variant)).one().best_ms
+        baseline_ms = baselines(connection, [campaign]).get((campaign, key["problem_id"]))
+        values = {
+            **key, "variant_id": variant, "genome_id": genome, "campaign_id": campaign,
+            "agent": encode.text(outcome.lineage.agent, encode.NAME_LENGTH), "best_ms": best_ms,
+            "baseline_ms": baseline_ms if baseline_ms is not None else best_ms * outcome.speedup,
+        }  # fmt: skip
+        _offer(connection, key, values)
+
+
+def _offer(connection: Connection, key: dict[str, int], values: dict[str, Any]) -> None:
+    """Makes the variant the optimum if it is the best, and looks for another one if it was and no longer is."""
+    table = schema.optimum
+    statement = insert(table).values(**values)
+    better = (statement.excluded.best_ms < table.c.best_ms) | (table.c.variant_id == statement.excluded.variant_id)
+    fresh = {name: statement.excluded[name] for name in values if name not in key}
+    before = connection.execute(select(table).where(*_matches(key)).with_for_update()).one_or_none()
+    connection.execute(
+        statement.on_conflict_do_update(
+            constraint=table.primary_key, set_={**fresh, "updated_at": func.now()}, where=better
+        )
+    )
+    if before is not None and before.variant_id == values["variant_id"] and values["best_ms"] > before.best_ms:
+        _elect(connection, key, before)
+
+
+def _dethrone(connection: Connection, kernel: int, hardware: int, variant: int) -> None:
+    """After a failure: the optima that this variant holds go to the next best."""
+    table = schema.optimum
+    held = connection.execute(
+        select(table)
+        .where(table.c.kernel_id == kernel, table.c.hardware_id == hardware, table.c.variant_id == variant)
+        .order_by(table.c.toolchain_id, table.c.problem_id)
+        .with_for_update()
+    ).all()
+    for row in held:
+        _elect(connection, {column.name: getattr(row, column.name) for column in table.primary_key}, row)
+
+
+def _elect(connection: Connection, key: dict[str, int], before: Row[Any]) -> None:
+    """Chooses the optimum of a key among all evaluations."""
+    evaluation, lineage, campaign = schema.evaluation, schema.lineage, schema.campaign
+    faulty = evaluation.alias("faulty")
+    times = (
+        _times(key)
+        .where(
+            ~exists().where(
+                faulty.c.variant_id == evaluation.c.variant_id, faulty.c.hardware_id == key["hardware_id"],
+                faulty.c.status.in_(_FAULTS),
+            )
+        )
+        .subquery()
+    )  # fmt: skip
+    found = connection.execute(
+        select(times.c.variant_id, times.c.best_ms, lineage.c.genome_id, lineage.c.campaign_id, lineage.c.agent)
+        .join(lineage, lineage.c.variant_id == times.c.variant_id)
+        .join(campaign, campaign.c.id == lineage.c.campaign_id)
+        .where(campaign.c.hardware_id == key["hardware_id"], lineage.c.speedup.is_not(None), ~lineage.c.cached)
+        .order_by(times.c.best_ms, lineage.c.id)
+        .limit(1)
+    ).one_or_none()
+    table = schema.optimum
+    if found is None:
+        connection.execute(delete(table).where(*_matches(key)))
+        return
+    baseline_ms = baselines(connection, [found.campaign_id]).get((found.campaign_id, key["problem_id"]))
+    values = {**found._mapping, "baseline_ms": before.baseline_ms if baseline_ms is None else baseline_ms}
+    connection.execute(table.update().where(*_matches(key)).values(**values, updated_at=func.now()))
+
+
+def _times(key: dict[str, int]) -> Select[Any]:
+    """(variant_id, best_ms): median over the measurements of each variant at a key."""
+    table = schema.evaluation
+    median = func.percentile_cont(0.5).within_group(table.c.median_ms).label("best_ms")
+    return (
+        select(table.c.variant_id, median)
+        .where(table.c.problem_id == key["problem_id"], table.c.hardware_id == key["hardware_id"])
+        .where(table.c.toolchain_id == key["toolchain_id"], table.c.status == Status.OK.value)
+        .where(~table.c.reused, ~table.c.is_check, ~table.c.fallback, table.c.median_ms.is_not(None))
+        .group_by(table.c.variant_id)
+    )
+
+
+def _matches(key: dict[str, int]) -> list[Any]:
+    return [schema.optimum.c[name] == value for name, value in key.items()]
+
+
+def _problem_id(connection: Connection, kernel: int, size: str) -> int:
+    table = schema.problem
+    label = encode.text(size, encode.NAME_LENGTH)
+    return int(
+        connection.execute(select(table.c.id).where(table.c.kernel_id == kernel, table.c.label == label)).scalar_one()
+    )

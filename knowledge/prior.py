@@ -1,0 +1,173 @@
+"""Remembered optima for a campaign that starts: what worked on this kernel, or on one like it, here or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, select
+
+from evaluator.result import DeviceInfo, Toolchain
+from genome.spec import ProblemSize
+from knowledge import decode, encode, schema
+from knowledge.features import device_features
+from knowledge.records import KernelRecord, Prior
+from knowledge.rows import BestRow
+from knowledge.similarity import nearest_size, vector_distance
+
+OTHER_TOOLCHAIN = 0.25
+OTHER_DEVICE = 2.0
+OTHER_KERNEL = 8.0
+FARTHEST_KERNEL = 2.0
+"""Kernels whose feature vectors are farther apart than this have nothing to tell each other."""
+NEIGHBOURS = 8
+"""Similar kernels that are looked at."""
+
+
+@dataclass(frozen=True)
+class _Neighbour:
+    """A kernel of the base with its distance: 0 for the same structure."""
+
+    id: int
+    distance: float
+
+
+def priors(
+    connection: Connection, kernel: KernelRecord, device: DeviceInfo, toolchain: Toolchain,
+    sizes: Sequence[ProblemSize], limit: int,
+) -> tuple[Prior, ...]:  # fmt: skip
+    """Remembered optima, the nearest first: same kernel and hardware (exact size, then nearest size), same kernel
+    elsewhere, similar kernels. Each genome appears once. Baselines (the empty genome) are left out.
+
+    The distance adds up: root mean square log2 ratio of the sizes, ``OTHER_TOOLCHAIN``, ``OTHER_DEVICE`` plus the
+    distance of the device vectors, ``OTHER_KERNEL`` plus that of the kernel vectors. It ranks; it has no unit.
+    """
+    near = _neighbours(connection, kernel, NEIGHBOURS)
+    found: list[Prior] = []
+    for row in connection.execute(_optima(schema.optimum.c.kernel_id.in_([item.id for item in near]))):
+        apart = next(item.distance for item in near if item.id == row.kernel_id)
+        prior = _prior(row, kernel, device, toolchain, sizes, apart)
+        if prior is not None:
+            found.append(prior)
+    found.sort(key=lambda prior: (prior.distance, -prior.speedup, prior.variant))
+    unique = {prior.genome.digest(): prior for prior in reversed(found)}
+    return tuple(sorted(unique.values(), key=lambda prior: (prior.distance, -prior.speedup, prior.variant)))[:limit]
+
+
+def best(
+    connection: Connection, kernel: str | KernelRecord, device: str | None, size: str | None, limit: int
+) -> tuple[BestRow, ...]:
+    """The optima of a kernel: by name, or those of the same structure, else of the nearest ones.
+
+    Args:
+        connection: Of the caller.
+        kernel: Name (exact), or record of a kernel to compare with.
+        device: Part of a device's name or architecture, any case; None for all.
+        size: Label, exact; None for all.
+        limit: Rows at most.
+    """
+    if isinstance(kernel, str):
+        table = schema.kernel
+        name = encode.text(kernel, encode.NAME_LENGTH)
+        ids = connection.execute(select(table.c.id).where(table.c.name == name)).scalars().all()
+        near = [_Neighbour(int(found), 0.0) for found in ids]
+    else:
+        near = _neighbours(connection, kernel, NEIGHBOURS)
+        same = [item for item in near if item.distance == 0.0]
+        near = same or near
+    query = _optima(schema.optimum.c.kernel_id.in_([item.id for item in near]))
+    if device is not None:
+        pattern = encode.text(device)
+        names = (schema.hardware.c.name, schema.hardware.c.architecture)
+        query = query.where(names[0].icontains(pattern, autoescape=True) | names[1].icontains(pattern, autoescape=True))
+    if size is not None:
+        query = query.where(schema.problem.c.label == encode.text(size, encode.NAME_LENGTH))
+    rows = [
+        _best_row(row, next(item.distance for item in near if item.id == row.kernel_id))
+        for row in connection.execute(query)
+    ]
+    valid = [row for row in rows if row is not None]
+    return tuple(sorted(valid, key=lambda row: (row.distance, row.device, row.size, row.best_ms)))[:limit]
+
+
+def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> list[_Neighbour]:
+    """Kernels of the same structure at distance 0, then the nearest by feature vector of the same version."""
+    table = schema.kernel
+    same = connection.execute(select(table.c.id).where(table.c.digest == kernel.digest)).scalars().all()
+    apart = table.c.features.l2_distance(encode.vector(kernel.features, schema.KERNEL_DIMENSIONS))
+    nearest = connection.execute(
+        select(table.c.id, apart.label("apart"))
+        .where(table.c.feature_version == kernel.feature_version)
+        .order_by(apart)
+        .limit(limit + len(same))
+    )
+    exact = [_Neighbour(int(found), 0.0) for found in same]
+    # A different kernel may have the same features: it stays behind the same kernel.
+    others = [
+        _Neighbour(row.id, max(float(row.apart), 1e-6))
+        for row in nearest
+        if row.id not in same and row.apart <= FARTHEST_KERNEL
+    ]
+    return exact + others[:limit]
+
+
+def _optima(condition: ColumnElement[bool]) -> Select[Any]:
+    """Optima with everything that their keys name."""
+    optimum, hardware, toolchain = schema.optimum, schema.hardware, schema.toolchain
+    return (
+        select(
+            optimum, schema.kernel.c.name.label("kernel"), schema.kernel.c.digest.label("kernel_digest"),
+            hardware.c.name.label("device"), hardware.c.fingerprint, hardware.c.architecture,
+            hardware.c.features.label("device_features"), toolchain.c.platform, toolchain.c.driver,
+            toolchain.c.compiler, schema.problem.c.label, schema.problem.c["values"].label("sizes"),
+            schema.variant.c.digest.label("variant"), schema.variant.c.source, schema.variant.c.target,
+            schema.variant.c.options, schema.genome.c.genes, schema.campaign.c.name.label("campaign"),
+        )
+        .join(schema.kernel, schema.kernel.c.id == optimum.c.kernel_id)
+        .join(hardware, hardware.c.id == optimum.c.hardware_id)
+        .join(toolchain, toolchain.c.id == optimum.c.toolchain_id)
+        .join(schema.problem, schema.problem.c.id == optimum.c.problem_id)
+        .join(schema.variant, schema.variant.c.id == optimum.c.variant_id)
+        .join(schema.genome, schema.genome.c.id == optimum.c.genome_id)
+        .join(schema.campaign, schema.campaign.c.id == optimum.c.campaign_id)
+        .where(condition)
+        .order_by(optimum.c.problem_id, optimum.c.toolchain_id)
+    )  # fmt: skip
+
+
+def _prior(
+    row: Row[Any], kernel: KernelRecord, device: DeviceInfo, toolchain: Toolchain, sizes: Sequence[ProblemSize],
+    apart: float,
+) -> Prior | None:  # fmt: skip
+    genome = decode.genome(row.genes)
+    gain = decode.log_ratio(row.baseline_ms, row.best_ms)
+    if genome is None or not genome.genes or gain is None:
+        return None
+    made_with = Toolchain(row.platform, row.driver, row.compiler)
+    same_device = row.fingerprint == encode.fingerprint(device)
+    scale = nearest_size(decode.sizes(row.sizes), [size.env for size in sizes])
+    devices = 0.0 if same_device else OTHER_DEVICE + vector_distance(device_features(device), row.device_features)
+    kernels = OTHER_KERNEL + apart if apart else 0.0
+    other_tools = same_device and encode.toolchain_row(made_with) != encode.toolchain_row(toolchain)
+    what = f"a similar kernel, {row.kernel} (distance {apart:.2f})," if apart else "the same kernel"
+    where = "this device" if same_device else row.device
+    tools = " with another toolchain" if other_tools else ""
+    return Prior(
+        genome, row.kernel, row.kernel_digest, row.device, made_with.label, row.label, row.best_ms, row.baseline_ms,
+        2.0**gain, row.variant, scale + devices + kernels + (OTHER_TOOLCHAIN if other_tools else 0.0),
+        f"{what} on {where}{tools} at {row.label}: {2.0**gain:.2f}x", row.agent, row.updated_at.isoformat(),
+    )  # fmt: skip
+
+
+def _best_row(row: Row[Any], apart: float) -> BestRow | None:
+    genome = decode.genome(row.genes)
+    gain = decode.log_ratio(row.baseline_ms, row.best_ms)
+    if genome is None or gain is None:
+        return None
+    return BestRow(
+        row.kernel, row.kernel_digest, row.device, row.architecture,
+        Toolchain(row.platform, row.driver, row.compiler).label, row.label, row.best_ms, row.baseline_ms, 2.0**gain,
+        genome, row.variant, row.source, row.target, decode.strings(row.options), row.agent, row.campaign,
+        row.updated_at.isoformat(), apart,
+    )  # fmt: skip

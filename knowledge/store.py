@@ -1,0 +1,148 @@
+"""The knowledge base as the rest of the system sees it. SQL is in ``write``, ``queries``, ``prior`` and ``optimum``."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from evaluator.result import DeviceInfo, Evaluation, Toolchain
+from genome.spec import ProblemSize
+from genome.variant import Rejection
+from knowledge import prior, queries, write
+from knowledge.connection import Database
+from knowledge.embedded import EmbeddedServer
+from knowledge.migrate import migrate
+from knowledge.pg_layout import default_data_dir
+from knowledge.records import CampaignRecord, KernelRecord, Lineage, Outcome, Prior, TrainingRow
+from knowledge.rows import BestRow, Stats, StoredOutcome
+from knowledge.url import parse_url, shown
+
+FIRST_CONTACT_S = 3.0
+
+
+class KnowledgeBase:
+    """A connection to the base. Each method is one transaction, repeated if the server was lost.
+
+    Every method raises KnowledgeError, with how to mend it, when the server stays away or refuses.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @staticmethod
+    def open(url: str | None, data_dir: Path | None = None) -> KnowledgeBase:
+        """Connects and brings the schema up to date.
+
+        Args:
+            url: ``postgresql+psycopg://...``, or None for the embedded server, which is started if need be.
+            data_dir: Folder of the embedded server; ``$EVO_TUNE_HOME`` or the user's data folder by default.
+
+        Raises:
+            KnowledgeError: If the server cannot be started or reached, or its base is from a newer evo-tune.
+        """
+        if url is not None:
+            database = Database(parse_url(url))
+        else:
+            server = EmbeddedServer(data_dir if data_dir is not None else default_data_dir())
+            database = Database(server.url, server)
+        try:
+            database.start()
+            database.run(migrate, retry_s=FIRST_CONTACT_S)
+        except BaseException:
+            database.close()
+            raise
+        return KnowledgeBase(database)
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def where(self) -> str:
+        """The URL, without its password."""
+        return shown(self._database.url)
+
+    def start_campaign(self, record: CampaignRecord, resume: bool) -> int:
+        """Id of a new campaign; with ``resume`` that of the last unfinished one of the same name, kernel, device and
+        seed, if there is one.
+        """
+        token = uuid.uuid4()
+        return self._database.run(lambda connection: write.start_campaign(connection, record, token, resume))
+
+    def record(self, campaign: int, outcome: Outcome) -> None:
+        """Writes one finished proposal. Writing the same one again changes nothing.
+
+        ``outcome.lineage.generation`` is its number in the campaign. The baseline is recorded like any other proposal,
+        with an empty genome: speed-ups at each size are against it.
+        """
+        self._database.run(lambda connection: write.record_outcome(connection, campaign, outcome))
+
+    def reject(self, campaign: int, rejection: Rejection, lineage: Lineage) -> None:
+        """Writes a genome that gave no variant."""
+        self._database.run(lambda connection: write.record_rejection(connection, campaign, rejection, lineage))
+
+    def finish(self, campaign: int, summary: Mapping[str, Any]) -> None:
+        """Marks the campaign as ended; ``summary`` is plain data."""
+        self._database.run(lambda connection: write.finish_campaign(connection, campaign, summary))
+
+    def lookup(
+        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str
+    ) -> tuple[Evaluation, ...]:
+        """The newest measurement of a variant at each size (tuned and check sizes) on this hardware and toolchain."""
+        return self._database.run(
+            lambda connection: queries.lookup(connection, kernel_digest, device, toolchain, variant_digest)
+        )
+
+    def outcomes(self, campaign: int) -> list[StoredOutcome]:
+        """Every recorded proposal of a campaign, in the order of their numbers."""
+        return self._database.run(lambda connection: queries.outcomes(connection, campaign))
+
+    def priors(
+        self, kernel: KernelRecord, device: DeviceInfo, toolchain: Toolchain, sizes: Sequence[ProblemSize], limit: int
+    ) -> tuple[Prior, ...]:
+        """Remembered optima of this kernel and of similar ones, the nearest first."""
+        return self._database.run(lambda connection: prior.priors(connection, kernel, device, toolchain, sizes, limit))
+
+    def training_rows(self, kernel: KernelRecord, device: DeviceInfo, limit: int) -> tuple[TrainingRow, ...]:
+        """Experience for the surrogate, the most relevant first."""
+        return self._database.run(lambda connection: queries.training_rows(connection, kernel, device, limit))
+
+    def save_state(self, campaign: int, key: str, data: Mapping[str, Any]) -> None:
+        """Replaces one entry of the campaign's state; plain data only."""
+        self._database.run(lambda connection: write.save_state(connection, campaign, key, data))
+
+    def load_state(self, campaign: int, key: str) -> Mapping[str, Any] | None:
+        """One entry of the campaign's state, or None."""
+        return self._database.run(lambda connection: write.load_state(connection, campaign, key))
+
+    def counts(self) -> dict[str, int]:
+        """Rows by table: ``evaluations``, ``campaigns``, ``kernels``, ``variants``, ``rejections``, ..."""
+        return self._database.run(queries.counts)
+
+    def best(
+        self, kernel: str | KernelRecord, device: str | None = None, size: str | None = None, limit: int = 20
+    ) -> tuple[BestRow, ...]:
+        """The best known variants of a kernel by name, or of the kernels nearest to a record.
+
+        Args:
+            kernel: Exact name, or a record from ``features.kernel_record``.
+            device: Part of a device's name or architecture; None for all.
+            size: Exact label (``M=512,N=512``); None for all.
+            limit: Rows at most.
+        """
+        return self._database.run(lambda connection: prior.best(connection, kernel, device, size, limit))
+
+    def stats(self) -> Stats:
+        """Size of the base and a line for each kernel and device."""
+        return self._database.run(queries.stats)
+
+    def close(self) -> None:
+        """Disconnects; the last client of an embedded server stops it. Idempotent."""
+        self._database.close()
