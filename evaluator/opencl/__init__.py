@@ -1,0 +1,1 @@
+"""The OpenCL platform: PoCL on CPUs, any vendor's driver elsewhere. Nothing else imports pyopencl."""

@@ -1,0 +1,141 @@
+"""A variant at one size as numbers: grids, scalar values, scratch bytes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from evaluator.api import EvaluatorError
+from genome.limits import DeviceLimits
+from genome.sizes import ExpressionError, SizeExpr
+from genome.spec import DTYPES, ArgSpec, KernelSpec, ProblemSize, Role
+from genome.variant import Launch, Memset, Variant
+
+Scalar = np.generic
+
+
+@dataclass(frozen=True)
+class BoundLaunch:
+    """A launch with every number known. ``args`` are buffer names or scalars of the argument's dtype."""
+
+    entry: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    args: tuple[str | Scalar, ...]
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Call:
+    """All steps of a variant at one size.
+
+    Attributes:
+        steps: What runs, in order.
+        buffers: Bytes of every array argument, by name.
+        scratch: Bytes of every scratch buffer, by name.
+        alignments: Bytes that base pointers must be a multiple of, by name; at least the element size.
+    """
+
+    steps: tuple[Memset | BoundLaunch, ...]
+    buffers: Mapping[str, int]
+    scratch: Mapping[str, int]
+    alignments: Mapping[str, int]
+
+    @property
+    def launches(self) -> tuple[BoundLaunch, ...]:
+        """The launches among the steps."""
+        return tuple(step for step in self.steps if isinstance(step, BoundLaunch))
+
+
+def scalar_value(arg: ArgSpec, sizes: Mapping[str, int]) -> Scalar:
+    """The value of a by-value argument in its dtype.
+
+    Raises:
+        EvaluatorError: If it has no value, or one that the dtype cannot hold.
+    """
+    if arg.value is None:
+        raise EvaluatorError(f"scalar argument '{arg.name}' has no value: give `value:` in the campaign")
+    try:
+        value = arg.value.evaluate(sizes) if isinstance(arg.value, SizeExpr) else arg.value
+        scalar: Scalar = np.dtype(arg.dtype).type(value)
+    except (ExpressionError, OverflowError, ValueError) as error:
+        raise EvaluatorError(f"scalar argument '{arg.name}' ({arg.dtype}): {error}") from error
+    if np.issubdtype(scalar.dtype, np.integer) and scalar != value:
+        raise EvaluatorError(f"scalar argument '{arg.name}': {value} does not fit {arg.dtype}")
+    return scalar
+
+
+def array_args(spec: KernelSpec) -> tuple[ArgSpec, ...]:
+    """The array arguments in the order of the signature."""
+    return tuple(arg for arg in spec.args if not arg.is_scalar)
+
+
+def output_args(spec: KernelSpec) -> tuple[ArgSpec, ...]:
+    """Arguments that the kernel writes."""
+    return tuple(arg for arg in array_args(spec) if arg.role is not Role.IN)
+
+
+def argument_bytes(spec: KernelSpec, size: ProblemSize) -> dict[str, int]:
+    """Bytes of every array argument at a size."""
+    return {arg.name: prod(arg.extent(size.env)) * DTYPES[arg.dtype][1] for arg in array_args(spec)}
+
+
+def compulsory_bytes(spec: KernelSpec, size: ProblemSize) -> float:
+    """Bytes that must move at least: every argument once, inout twice."""
+    sizes = argument_bytes(spec, size)
+    return float(sum(sizes[arg.name] * (2 if arg.role is Role.INOUT else 1) for arg in array_args(spec)))
+
+
+def bind(spec: KernelSpec, variant: Variant, size: ProblemSize) -> Call:
+    """The variant's steps at a size.
+
+    Raises:
+        EvaluatorError: If a launch names an argument that neither the spec nor the scratch buffers have.
+    """
+    sizes = size.env
+    scratch = {item.name: item.elements.evaluate(sizes) * DTYPES[item.dtype][1] for item in variant.scratch}
+    alignments = {arg.name: DTYPES[arg.dtype][1] for arg in array_args(spec)}
+    alignments |= {item.name: 64 for item in variant.scratch}
+    for name, alignment in variant.guard.alignments:
+        alignments[name] = max(alignments.get(name, 1), alignment)
+    steps = tuple(
+        step if isinstance(step, Memset) else _bind_launch(spec, step, sizes, scratch) for step in variant.steps
+    )
+    return Call(steps, argument_bytes(spec, size), scratch, alignments)
+
+
+def _bind_launch(
+    spec: KernelSpec, launch: Launch, sizes: Mapping[str, int], scratch: Mapping[str, int]
+) -> BoundLaunch:
+    args: list[str | Scalar] = []
+    for name in launch.args:
+        arg = spec.arg(name)
+        if arg is None and name not in scratch:
+            raise EvaluatorError(f"launch of '{launch.entry}' passes '{name}', which is no argument and no scratch buffer")
+        args.append(name if arg is None or not arg.is_scalar else scalar_value(arg, sizes))
+    x, y, z = (axis.blocks(sizes) for axis in launch.grid)
+    return BoundLaunch(launch.entry, (x, y, z), launch.block, tuple(args), launch.shared_bytes.evaluate(sizes))
+
+
+def over_limits(call: Call, limits: DeviceLimits) -> str:
+    """Empty if every launch fits the device, else which limit it breaks, for a person."""
+    for launch in call.launches:
+        threads = prod(launch.block)
+        if threads > limits.max_threads:
+            return f"'{launch.entry}' asks for {threads} threads in a block; the device allows {limits.max_threads}"
+        for axis, block, most_block, grid, most_grid in zip(
+            "xyz", launch.block, limits.max_block, launch.grid, limits.max_grid, strict=True
+        ):
+            if block > most_block:
+                return f"'{launch.entry}' asks for a block of {block} along {axis}; the device allows {most_block}"
+            if grid > most_grid:
+                return f"'{launch.entry}' asks for {grid} blocks along {axis}; the device allows {most_grid}"
+        if launch.shared_bytes > limits.shared_bytes:
+            return (
+                f"'{launch.entry}' asks for {launch.shared_bytes} bytes of shared memory; "
+                f"the device allows {limits.shared_bytes}"
+            )
+    return ""

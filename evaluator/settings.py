@@ -1,0 +1,61 @@
+"""What a person may set about an evaluation: deadlines, sample counts, target intervals, caches."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+def default_cache_dir() -> Path:
+    """``$XDG_CACHE_HOME/evo-tune``, or ``~/.cache/evo-tune``."""
+    root = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(root) if root else Path.home() / ".cache") / "evo-tune"
+
+
+@dataclass(frozen=True)
+class EvaluatorSettings:
+    """Frozen settings of one evaluator.
+
+    Attributes:
+        compile_timeout_s: Longest compilation, in seconds.
+        run_timeout_s: Longest single run of a variant; the baseline gets ten times as much.
+        reference_timeout_s: Longest call of the user's reference, its imports included.
+        compilers: Compiler processes; 0 takes one less than the cores, at least one.
+        min_samples, max_samples: Timed runs of a size. A run that takes longer than the whole sampling budget is
+            still timed ``min_samples`` times for the baseline, once for a variant that is cut off.
+        sample_budget_s: Seconds of sampling after which a size ends, tight interval or not.
+        target_gpu, target_cpu: Half width of the 95% interval of the median, relative to it, at which sampling ends.
+            The CPU's is looser because its clock and caches are shared with everything else on the machine.
+        cutoff: A variant slower than this multiple of the best time at a size is timed with few samples only.
+        cold_cache: Evict the last-level cache before every timed run, outside of the window.
+        flush_cap_bytes: Most bytes written to evict it (CPUs report shared caches of hundreds of megabytes).
+        baseline_error_factor: A variant may err by this multiple of the baseline's own error, if that is more than
+            the tolerance.
+        impossible_margin: A time below this share of the roofline's bound is refused.
+        cache_dir: Where measured device peaks and a session's compilation results are kept.
+    """
+
+    compile_timeout_s: float = 30.0
+    run_timeout_s: float = 10.0
+    reference_timeout_s: float = 120.0
+    compilers: int = 0
+    min_samples: int = 5
+    max_samples: int = 40
+    sample_budget_s: float = 0.6
+    target_gpu: float = 0.01
+    target_cpu: float = 0.02
+    cutoff: float = 4.0
+    cold_cache: bool = True
+    flush_cap_bytes: int = 64 * 1024 * 1024
+    baseline_error_factor: float = 4.0
+    impossible_margin: float = 0.5
+    cache_dir: Path = field(default_factory=default_cache_dir)
+
+    def target(self, kind: str) -> float:
+        """Target interval for a device kind, ``gpu`` or ``cpu``."""
+        return self.target_gpu if kind == "gpu" else self.target_cpu
+
+    def compiler_count(self) -> int:
+        """Compiler processes to start."""
+        return self.compilers or max(1, (os.cpu_count() or 2) - 1)
