@@ -13,6 +13,7 @@ from knowledge.features import DEVICE_FEATURE_VERSION, DEVICE_FEATURES, KERNEL_F
 from knowledge.migrate import current
 from knowledge.records import KernelRecord, Lineage, TrainingRow
 from knowledge.rows import KernelStats, Stats, StoredOutcome
+from knowledge.trust import SurrogateMetrics
 
 _RETRYABLE = [status.value for status in Status if status.retryable]
 _COUNTED = ("campaign", "evaluation", "genome", "hardware", "kernel", "optimum", "rejection", "toolchain", "variant")
@@ -102,6 +103,20 @@ def training_rows(
     return tuple(row for row in found if row is not None)
 
 
+def surrogate_metrics(connection: Connection, campaign: int) -> tuple[tuple[int, SurrogateMetrics], ...]:
+    """(proposals before it, figures), in order."""
+    table = schema.surrogate_metric
+    query = select(table, table.c.count.label("total")).where(table.c.campaign_id == campaign)
+    rows = connection.execute(query.order_by(table.c.ordinal))
+    return tuple(
+        (
+            row.ordinal,
+            SurrogateMetrics(row.total, row.unbiased, row.rank_correlation, row.decile_recall, row.prune_share),
+        )
+        for row in rows
+    )
+
+
 def counts(connection: Connection) -> dict[str, int]:
     """Rows by table, in the plural (``evaluations``). Look-ups are not evaluations."""
     names = {"hardware": "hardware", "optimum": "optima", "evaluation": "evaluations"}
@@ -184,6 +199,6 @@ def _training_row(row: Row[Any], baseline_ms: float | None) -> TrainingRow | Non
         return None
     return TrainingRow(
         genome, decode.numbers(row.kernel_features)[: len(KERNEL_FEATURES)],
-        decode.numbers(row.device_features)[: len(DEVICE_FEATURES)], decode.numbers(row.features), gain, failed, row.same_kernel,
-        row.same_device,
+        decode.numbers(row.device_features)[: len(DEVICE_FEATURES)], decode.numbers(row.features),
+        gain, failed, row.same_kernel, row.same_device,
     )  # fmt: skip

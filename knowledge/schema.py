@@ -276,7 +276,7 @@ surrogate_metric = Table(
     metadata,
     _reference("campaign_id", "campaign", cascade=True),
     Column("ordinal", Integer, nullable=False),
-    Column("rows", Integer, nullable=False),
+    Column("count", Integer, nullable=False),
     Column("unbiased", Integer, nullable=False),
     Column("rank_correlation", Double),
     Column("decile_recall", Double),

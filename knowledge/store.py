@@ -18,6 +18,7 @@ from knowledge.migrate import migrate
 from knowledge.pg_layout import default_data_dir
 from knowledge.records import CampaignRecord, KernelRecord, Lineage, Outcome, Prior, TrainingRow
 from knowledge.rows import BestRow, Stats, StoredOutcome
+from knowledge.trust import SurrogateMetrics
 from knowledge.url import parse_url, shown
 
 FIRST_CONTACT_S = 3.0
@@ -121,6 +122,14 @@ class KnowledgeBase:
     def load_state(self, campaign: int, key: str) -> Mapping[str, Any] | None:
         """One entry of the campaign's state, or None."""
         return self._database.run(lambda connection: write.load_state(connection, campaign, key))
+
+    def record_metrics(self, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
+        """Writes how well the surrogate did up to proposal ``ordinal``."""
+        self._database.run(lambda connection: write.record_metrics(connection, campaign, ordinal, metrics))
+
+    def surrogate_metrics(self, campaign: int) -> tuple[tuple[int, SurrogateMetrics], ...]:
+        """(proposals before it, figures) of a campaign, in order."""
+        return self._database.run(lambda connection: queries.surrogate_metrics(connection, campaign))
 
     def counts(self) -> dict[str, int]:
         """Rows by table: ``evaluations``, ``campaigns``, ``kernels``, ``variants``, ``rejections``, ..."""

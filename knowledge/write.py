@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, func, select, update
@@ -17,6 +17,7 @@ from knowledge import encode, schema
 from knowledge.features import SIZE_FEATURE_VERSION, label_features
 from knowledge.optimum import refresh_optima
 from knowledge.records import CampaignRecord, Lineage, Outcome
+from knowledge.trust import SurrogateMetrics
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,15 @@ def save_state(connection: Connection, campaign: int, key: str, data: Mapping[st
         index_elements=["campaign_id", "key"], set_={"data": statement.excluded.data, "updated_at": func.now()}
     )
     connection.execute(statement)
+
+
+def record_metrics(connection: Connection, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
+    """Quality of the surrogate after so many proposals; a repeated number replaces the earlier figures."""
+    values = {"campaign_id": campaign, "ordinal": ordinal, **encode.plain(asdict(metrics))}
+    statement = insert(schema.surrogate_metric).values(**values)
+    fresh = {name: statement.excluded[name] for name in asdict(metrics)}
+    keys = ["campaign_id", "ordinal"]
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=fresh))
 
 
 def load_state(connection: Connection, campaign: int, key: str) -> dict[str, Any] | None:

@@ -232,7 +232,7 @@ CREATE TABLE state (
 CREATE TABLE surrogate_metric (
     campaign_id BIGINT NOT NULL,
     ordinal INTEGER NOT NULL,
-    rows INTEGER NOT NULL,
+    count INTEGER NOT NULL,
     unbiased INTEGER NOT NULL,
     rank_correlation DOUBLE PRECISION,
     decile_recall DOUBLE PRECISION,
