@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 
 from genome.ir.print_errors import PrintError
 from genome.ir.print_opencl import translate
@@ -24,10 +24,22 @@ def translate_prelude(text: str) -> str:
     Raises:
         PrintError: If OpenCL C cannot say it (templates, references).
     """
+    types = prelude_types(text)
     parts: list[str] = []
     for item in _split([token for token in tokenize(text) if token.kind != "directive"]):
-        parts += _item(item)
+        parts += _item(item, types)
     return "\n".join(part for part in parts if part)
+
+
+@lru_cache(maxsize=64)
+def prelude_types(text: str) -> frozenset[str]:
+    """Names of the structs and aliases that the prelude declares."""
+    tokens = tokenize(text)
+    return frozenset(
+        after.text
+        for token, after in pairwise(tokens)
+        if token.text in ("struct", "union", "using", "class") and after.kind == "word"
+    )
 
 
 def _split(tokens: Sequence[Token]) -> list[list[Token]]:
@@ -55,7 +67,7 @@ def _split(tokens: Sequence[Token]) -> list[list[Token]]:
     return [item for item in items if any(token.text != ";" for token in item)]
 
 
-def _item(item: list[Token]) -> list[str]:
+def _item(item: list[Token], types: frozenset[str]) -> list[str]:
     texts = [token.text for token in item]
     if "operator" in texts:
         return []  # OpenCL C has the operators of its vector types
@@ -63,31 +75,45 @@ def _item(item: list[Token]) -> list[str]:
         raise PrintError(f"the template '{_name(item)}' has no counterpart in OpenCL C")
     head = texts[: texts.index("{")] if "{" in texts else texts
     if texts[0] in ("struct", "union") and "{" in texts and len(head) == 2:
-        return [f"typedef {texts[0]} {texts[1]} {texts[1]};", _render(item)]
+        return [f"typedef {texts[0]} {texts[1]} {texts[1]};", _render(item, types)]
     if texts[0] == "using":
         if len(texts) > 3 and texts[2] == "=":
-            return [f"typedef {render(translate(item[3:-1], {})).strip()} {texts[1]};"]
+            return [f"typedef {render(translate(item[3:-1], {}, types=types)).strip()} {texts[1]};"]
         return []
     opened = next((i for i, text in enumerate(texts) if text == "("), -1)
     if opened > 0 and "{" in texts and "=" not in texts[:opened] and texts[opened - 1] != "__attribute__":
-        return _function(item)
-    return [_constant(item)]
+        return _function(item, types)
+    return [_constant(item, types)]
 
 
-def _constant(item: list[Token]) -> str:
+def _constant(item: list[Token], types: frozenset[str]) -> str:
     """A file-level variable: OpenCL C wants the constant address space."""
     if any(token.text in ("typedef", "enum", "struct") for token in item[:2]) or item[-1].text != ";":
-        return _render(item)
+        return _render(item, types)
     constant = any(token.text in ("const", "constexpr", "__constant__") for token in item)
     if any(token.text == "(" for token in item) and not any(token.text == "=" for token in item):
         return ""  # a prototype: helpers stand in the order of the file
     if not constant:
         raise PrintError("a __device__ variable has no counterpart in OpenCL C 1.2")
+    name = _enumerator(item)
+    if name:
+        return name
     kept = [token for token in item if token.text not in ("const", "constexpr", "static", "__device__", "__constant__")]
-    return "__constant " + render(translate(kept, {}, "__constant")).strip()
+    return "__constant " + render(translate(kept, {}, "__constant", types)).strip()
 
 
-def _function(item: list[Token]) -> list[str]:
+def _enumerator(item: list[Token]) -> str:
+    """``constexpr int N = 16;`` as an enumerator: a constant variable may not be an array extent in OpenCL C."""
+    texts = [token.text for token in item]
+    if "=" not in texts or "[" in texts or "float" in texts or "double" in texts or "__constant__" in texts:
+        return ""
+    if not {"int", "unsigned", "size_t", "long", "short"} & set(texts) or "," in texts:
+        return ""
+    equals = texts.index("=")
+    return f"enum {{ {texts[equals - 1]} = {render(translate(item[equals + 1 : -1], {})).strip()} }};"
+
+
+def _function(item: list[Token], types: frozenset[str]) -> list[str]:
     opened = _parameters_at(item)
     closed = closing(item, opened)
     groups = split_commas(item[opened + 1 : closed])
@@ -96,15 +122,24 @@ def _function(item: list[Token]) -> list[str]:
     pointers = [position for position, group in enumerate(groups)
                 if any(token.text in ("*", "[") for token in group)]  # fmt: skip
     if not pointers:
-        return [_render(item)]
+        return [_render(item, types)]
     if len(pointers) > _MAX_POINTERS:
         choices = [(space,) * len(pointers) for space in _SPACES]
     else:
         choices = list(product(_SPACES, repeat=len(pointers)))
-    return [_overload(item, opened, closed, groups, dict(zip(pointers, choice, strict=True))) for choice in choices]
+    return [
+        _overload(item, opened, closed, groups, dict(zip(pointers, choice, strict=True)), types) for choice in choices
+    ]
 
 
-def _overload(item: list[Token], opened: int, closed: int, groups: list[list[Token]], chosen: dict[int, str]) -> str:
+def _overload(
+    item: list[Token],
+    opened: int,
+    closed: int,
+    groups: list[list[Token]],
+    chosen: dict[int, str],
+    types: frozenset[str],
+) -> str:
     spaces: dict[str, str] = {}
     params: list[str] = []
     for position, group in enumerate(groups):
@@ -112,11 +147,11 @@ def _overload(item: list[Token], opened: int, closed: int, groups: list[list[Tok
         name = [token.text for token in group if token.kind == "word"][-1]
         if position in chosen:
             spaces[name] = space
-        translated = render(translate(group, {}, space)).strip()
+        translated = render(translate(group, {}, space, types)).strip()
         params.append(translated if translated.startswith(space) or space in translated else f"{space} {translated}")
     default = next(iter(chosen.values()))
-    head = render(translate(item[:opened], {}, default)).strip()
-    body = render(translate(item[closed + 1 :], spaces, default))
+    head = render(translate(item[:opened], {}, default, types)).strip()
+    body = render(translate(item[closed + 1 :], spaces, default, types))
     return f"__attribute__((overloadable)) {head}({', '.join(params)}){body}"
 
 
@@ -131,5 +166,5 @@ def _name(item: Sequence[Token]) -> str:
     return next((item[i - 1].text for i in range(1, len(item)) if item[i].text == "("), item[-1].text)
 
 
-def _render(item: list[Token]) -> str:
-    return render(translate(item, {})).strip()
+def _render(item: list[Token], types: frozenset[str]) -> str:
+    return render(translate(item, {}, types=types)).strip()

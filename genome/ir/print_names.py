@@ -6,6 +6,9 @@ from functools import lru_cache
 
 from genome.ir.types import canonical
 
+DYNAMIC_SHARED = "EVO_SHARED_BYTES"
+"""OpenCL macro with the bytes of dynamic shared memory, given as a compile option (``-DEVO_SHARED_BYTES=4096``)."""
+
 _TYPES = {
     "unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint", "unsigned long": "ulong",
     "long long": "long", "unsigned long long": "ulong", "signed char": "char",

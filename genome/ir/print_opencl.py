@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from genome.ir.print_errors import PrintError
 from genome.ir.print_functions import ATOMICS, BARRIERS, BINARY, CUDA_ONLY, FAST, MATH, RENAMED
-from genome.ir.print_names import opencl_type
+from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
 from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, split_commas, tokenize, word
 from genome.ir.types import CONSTANTS, VECTOR_TYPES
 
@@ -77,6 +77,8 @@ class _Translator:
                     position += 1
                     continue
                 raise PrintError(f"line {token.line}: C++ references and launches have no counterpart in OpenCL C")
+            if token.text == "[" and result and result[-1].text in ("=", "(", ",") and result[-1].kind == "mark":
+                raise PrintError("lambdas have no counterpart in OpenCL C")
             if token.kind == "number" and token.text[-2:].lower() == "ll":
                 token = token._replace(text=token.text[:-1])
             if token.kind == "word":
@@ -101,6 +103,10 @@ class _Translator:
             return position + 1
         if text in _FOREIGN or text in CUDA_ONLY:
             raise PrintError(f"'{text}' has no counterpart in OpenCL C")
+        if text == "extern" and after == "__shared__":
+            return self._dynamic_shared(tokens, position, result)
+        if text == "constexpr" and after in ("int", "unsigned", "size_t"):
+            return self._constant(tokens, position, result)
         if text in _DROPPED:
             return position + 1 + (1 if text == "extern" and after.startswith('"') else 0)
         if text in ("__align__", "__launch_bounds__", "alignas", "__attribute__") and after == "(":
@@ -120,6 +126,32 @@ class _Translator:
             return self._call(tokens, position, result)
         result.append(token._replace(text=_RENAMED_WORDS.get(text, text)))
         return position + 1
+
+    @staticmethod
+    def _dynamic_shared(tokens: list[Token], position: int, result: list[Token]) -> int:
+        """``extern __shared__ T name[];`` as an array whose extent a macro gives."""
+        opened = next((i for i in range(position, len(tokens)) if tokens[i].text in ("[", ";")), len(tokens))
+        if opened + 1 >= len(tokens) or tokens[opened + 1].text != "]":
+            raise PrintError("extern __shared__ without [] has no counterpart in OpenCL C")
+        start = position + 2
+        if tokens[start].text in ("__align__", "alignas"):
+            start = closing(tokens, start + 1) + 1
+        ctype = opencl_type(" ".join(token.text for token in tokens[start : opened - 1]))
+        like = tokens[position]
+        text = f"__local {ctype} {tokens[opened - 1].text}[{DYNAMIC_SHARED} / sizeof({ctype})]"
+        result.append(word(text, like, like.space))
+        return opened + 2
+
+    def _constant(self, tokens: list[Token], position: int, result: list[Token]) -> int:
+        """``constexpr int N = 16;`` as an enumerator, so that it can be an array extent."""
+        equals = next((i for i in range(position, len(tokens)) if tokens[i].text in ("=", ";")), len(tokens) - 1)
+        end = next((i for i in range(equals, len(tokens)) if tokens[i].text in (",", ";")), len(tokens) - 1)
+        if tokens[equals].text != "=" or tokens[end].text != ";":
+            return position + 1
+        like = tokens[position]
+        result += [word("enum {", like, like.space), word(tokens[equals - 1].text, like), mark(" =", like)]
+        result += [*self.run(tokens[equals + 1 : end]), mark(" };", like)]
+        return end + 1
 
     @staticmethod
     def _template_call(tokens: list[Token], position: int) -> bool:
@@ -201,7 +233,9 @@ class _Translator:
         token = tokens[position]
         name = token.text
         end = closing(tokens, position + 1)
-        args = [self.run(group) for group in split_commas(tokens[position + 2 : end])]
+        args = [
+            self.run([group[0]._replace(space=""), *group[1:]]) for group in split_commas(tokens[position + 2 : end])
+        ]
         if name in BARRIERS:
             result += [word("barrier", token, token.space), mark("(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", token)]
             return end + 1

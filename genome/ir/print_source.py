@@ -6,10 +6,10 @@ from genome.ir.expr import Binary, Expr, Index, Var, accesses, conjunction
 from genome.ir.kernel import Axis, Kernel, Param
 from genome.ir.print_atomics import definitions
 from genome.ir.print_expr import ExprPrinter
-from genome.ir.print_helpers import translate_prelude
-from genome.ir.print_names import opencl_parameter_type, opencl_type
-from genome.ir.print_opencl import constant_definitions
-from genome.ir.print_stmt import DYNAMIC_SHARED, INDENT, StmtPrinter
+from genome.ir.print_helpers import prelude_types, translate_prelude
+from genome.ir.print_names import DYNAMIC_SHARED, opencl_parameter_type, opencl_type
+from genome.ir.print_opencl import constant_definitions, translate_statement
+from genome.ir.print_stmt import INDENT, StmtPrinter
 from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, writes
 from genome.ir.types import canonical
 from genome.variant import Target
@@ -39,6 +39,19 @@ def print_body(body: Body, target: Target, types: dict[str, str] | None = None, 
     return "\n".join(printer.body(body, depth)) + "\n"
 
 
+def kernel_text(kernel: Kernel, target: Target, body: str) -> str:
+    """The complete text of a kernel whose body is CUDA text: a compound statement.
+
+    Raises:
+        PrintError: If OpenCL C cannot say it.
+    """
+    if target is Target.OPENCL:
+        spaces = {param.name: "__global" for param in kernel.params if param.pointer}
+        body = translate_statement(body, spaces, prelude_types(kernel.prelude))
+    text = f"{_signature(kernel, target)}\n{body}\n"
+    return _preamble(kernel, target, text) + text
+
+
 def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
     types = name_types(kernel)
     whole = kernel.prologue + kernel.body + (kernel.tail or ())
@@ -51,9 +64,9 @@ def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
     fence = "CLK_LOCAL_MEM_FENCE"
     if target is Target.OPENCL and _exchanges(kernel, whole):
         fence += " | CLK_GLOBAL_MEM_FENCE"
-    return StmtPrinter(
-        ExprPrinter(target, types, kernel.mapped), lambda array: types.get(array, ""), wide, fence, spaces
-    )
+    expr = ExprPrinter(target, types, kernel.mapped)
+    own = prelude_types(kernel.prelude) if kernel.prelude else frozenset()
+    return StmtPrinter(expr, lambda array: types.get(array, ""), wide, fence, spaces, own)
 
 
 def name_types(kernel: Kernel) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from genome.ir.expr import Binary, Const, Index, Var, integer
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
-from genome.ir.print_names import opencl_type
+from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
 from genome.ir.print_opencl import translate_statement
 from genome.ir.stmt import (
     Assign,
@@ -27,8 +27,6 @@ from genome.ir.stmt import (
 from genome.variant import Target
 
 INDENT = "    "
-DYNAMIC_SHARED = "EVO_SHARED_BYTES"
-"""OpenCL macro with the bytes of dynamic shared memory, given as a compile option."""
 
 _LANES = "0123456789abcdef"
 _CUDA_VECTORS: Mapping[str, tuple[str, int]] = {
@@ -49,13 +47,15 @@ class StmtPrinter:
         wide: A name that the kernel does not use, for the value of a wide access.
         fence: Arguments of an OpenCL barrier.
         spaces: Address space of each pointer and array in OpenCL (``__global``, ``__local`` or "").
+        own_types: Names of the types that the prelude declares.
     """
 
     expr: ExprPrinter
     element: Callable[[str], str]
     wide: str
     fence: str = "CLK_LOCAL_MEM_FENCE"
-    spaces: Mapping[str, str] | None = None
+    spaces: Mapping[str, str] = field(default_factory=dict)
+    own_types: frozenset[str] = frozenset()
 
     @property
     def opencl(self) -> bool:
@@ -94,8 +94,8 @@ class StmtPrinter:
             case ExprStmt(value=value):
                 return [f"{pad}{self.expr.text(value)};"]
             case Opaque(text=text):
-                text = translate_statement(text, self.spaces or {}) if self.opencl else text
-                return [pad + line if line else "" for line in _outdent(text).splitlines()]
+                text = translate_statement(text, self.spaces, self.own_types) if self.opencl else text
+                return [pad + line if line else "" for line in text.splitlines()]
         raise PrintError(f"cannot print {type(stmt).__name__}")
 
     def _assignment(self, stmt: Assign) -> str:
@@ -191,12 +191,3 @@ def _shift(access: Index, lane: int) -> Index:
         return access
     last = access.subscripts[-1]
     return Index(access.array, (*access.subscripts[:-1], Binary("+", last, integer(lane))))
-
-
-def _outdent(text: str) -> str:
-    """Opaque text with its first line at the margin, the others relative to the last one's indentation."""
-    lines = text.splitlines()
-    if len(lines) < 2:
-        return text
-    common = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
-    return "\n".join([lines[0].strip(), *(line[common:].rstrip() for line in lines[1:])])

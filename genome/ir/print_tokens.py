@@ -69,6 +69,8 @@ def render(tokens: Iterable[Token]) -> str:
     for token in tokens:
         directive = token.kind in ("pragma", "directive")
         space = token.space
+        if fresh_line and parts:
+            space = space.removeprefix("\n")  # the directive ended its own line
         if directive and not fresh_line and "\n" not in space:
             space = "\n"
         elif not fresh_line and not space and parts and _sticks(parts[-1], token.text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pycparser import c_ast, c_generator
@@ -28,6 +29,7 @@ class OpaqueMaker:
         text = self.generator.visit(node)
         if not isinstance(node, (c_ast.If, c_ast.For, c_ast.While, c_ast.Switch, c_ast.Compound)):
             text += ";"
+        text = re.sub(r"^( +)", lambda match: match[1] * 2, re.sub(r"\n *\{\n", " {\n", text), flags=re.MULTILINE)
         tokens = decode_words(tokenize(text), self.encoded)
         return self._as_opaque(tokens, (node.name,) if isinstance(node, c_ast.Decl) else ())
 
@@ -47,8 +49,18 @@ class OpaqueMaker:
         words = {token.text for token in renamed}
         barrier = bool(words & ({"__syncthreads", "return", "asm", "__asm__", "goto"} | self.barrier_helpers))
         barrier = barrier or any(word.startswith("__sync") for word in words)
-        text = render([renamed[0]._replace(space=""), *renamed[1:]]).strip()
+        text = _margin(render([renamed[0]._replace(space=""), *renamed[1:]]).strip())
         return Opaque(text, reads, writes, barrier, declared)
+
+
+def _margin(text: str) -> str:
+    """The text with its first line at the margin, and the others indented relative to it."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    rest = [len(line) - len(line.lstrip()) for line in lines[1:]]
+    shift = min(rest, default=0) - (0 if lines[-1].lstrip().startswith("}") else 4)
+    if shift <= 0:
+        return "\n".join(lines)
+    return "\n".join([lines[0], *(line[min(shift, indent) :] for line, indent in zip(lines[1:], rest, strict=True))])
 
 
 def declared_names(tokens: Sequence[Token]) -> tuple[str, ...]:

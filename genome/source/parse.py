@@ -92,13 +92,12 @@ class _Reader:
     def kernel(self, nodes: Sequence[c_ast.Node]) -> Body:
         """The outermost block: early returns become guards; a return that cannot makes its statement opaque."""
         parts = [(node, self._item(node, unroll)) for node, unroll in _with_pragmas(nodes)]
-        body = structure(tuple(stmt for _, part in parts for stmt in part), "return", self.names.types)
-        if not jumps(body):
-            return body
         kept: list[Stmt] = []
         for node, part in parts:
-            kept += [self.opaque.node(node)] if jumps(part) else part
-        return tuple(kept)
+            own = tuple(stmt for stmt in part if stmt != Jump("opaque"))  # no loop is left for it to leave
+            alone = structure((*own, Barrier()), "return", self.names.types)  # a statement behind it, any will do
+            kept += [self.opaque.node(node)] if jumps(alone) else own
+        return structure(tuple(kept), "return", self.names.types)
 
     def block(self, node: c_ast.Node | None, kind: str = "") -> Body:
         """A nested statement or block in a scope of its own."""
@@ -270,10 +269,11 @@ def _with_pragmas(nodes: Sequence[c_ast.Node]) -> Iterator[tuple[c_ast.Node, int
         unroll = None
 
 
-def _escaping(node: c_ast.Node) -> bool:
+def _escaping(node: c_ast.Node, in_switch: bool = False) -> bool:
     """True if a break or continue inside leaves the statement."""
-    if isinstance(node, (c_ast.Break, c_ast.Continue)):
+    if isinstance(node, c_ast.Continue) or (isinstance(node, c_ast.Break) and not in_switch):
         return True
     if isinstance(node, (c_ast.For, c_ast.While, c_ast.DoWhile)):
         return False
-    return any(_escaping(child) for _, child in node.children())
+    inside = in_switch or isinstance(node, c_ast.Switch)
+    return any(_escaping(child, inside) for _, child in node.children())
