@@ -59,13 +59,11 @@ def _take_over(stored: Stored, parts: Parts, state: SearchState) -> None:
     if stored.variant == state.baseline.digest:
         return
     parent = (state.archive.get(stored.lineage.parents[0]) if stored.lineage.parents else None) or state.baseline
-    status = next((e.status for e in stored.evaluations if e.status is not Status.OK), Status.OK)
-    finding = Finding(
-        stored.lineage.agent, stored.variant, status, stored.speedup, parent.speedup, getattr(stored, "cached", False)
-    )
+    status = next((e.status for e in (*stored.evaluations, *stored.checks) if e.status is not Status.OK), Status.OK)
+    finding = Finding(stored.lineage.agent, stored.variant, status, stored.speedup, parent.speedup, stored.cached)
     state.ledger.finished(finding, 0.0)
     state.variants.add(stored.variant)
-    state.genomes.add(stored.genome.digest())
+    state.genomes.update((stored.genome.digest(), stored.proposed.digest()))
     variant = parts.lower(stored.genome) if stored.speedup is not None else None
     if not isinstance(variant, Variant) or variant.digest() != stored.variant or stored.speedup is None:
         return
@@ -99,7 +97,7 @@ def _restore(data: Mapping[str, Any], state: SearchState) -> float:
     except (KeyError, TypeError, ValueError):
         return 0.0
     state.credit = credit
-    done = {digest for digest in state.genomes}
+    done = set(state.genomes)
     state.genomes.update(str(digest) for digest in data.get("genomes", ()))
     for proposal in pending:
         if proposal.genome.digest() not in done:

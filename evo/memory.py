@@ -21,12 +21,20 @@ class Stored(Protocol):
         """As it was applied."""
 
     @property
+    def proposed(self) -> Genome:
+        """As it was proposed."""
+
+    @property
     def variant(self) -> str:
         """Digest."""
 
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
-        """At the tuned and the check sizes that were reached."""
+        """At the tuned sizes that were reached."""
+
+    @property
+    def checks(self) -> tuple[Evaluation, ...]:
+        """At the check sizes that were reached."""
 
     @property
     def lineage(self) -> Lineage:

@@ -63,7 +63,9 @@ class Search:
         self._drain(reason)
         return reason
 
-    def snapshot(self, message: str = "", phase: CampaignPhase = CampaignPhase.SEARCHING) -> ProgressSnapshot:
+    def snapshot(
+        self, message: str = "", phase: CampaignPhase = CampaignPhase.SEARCHING, step: int = 0, steps: int = 0
+    ) -> ProgressSnapshot:
         """Counters as of now."""
         counts, leader = self._state.ledger.counts, self._state.leader
         best = None
@@ -73,7 +75,7 @@ class Search:
         return ProgressSnapshot(
             phase, message, counts.proposals, counts.evaluations, self._campaign.budget.evaluations, counts.pruned,
             counts.rejected, counts.duplicates, counts.wrong, counts.failed, counts.cached, len(self._in_flight), best,
-            self._elapsed(), self._seconds_left())  # fmt: skip
+            self._elapsed(), self._seconds_left(), step, steps)  # fmt: skip
 
     def _reason(self) -> StopReason | None:
         budget, ledger = self._campaign.budget, self._state.ledger

@@ -93,7 +93,7 @@ def register_tile(context: AgentContext, genome: Genome, tile: Tile) -> Genome:
             wants.append(Want("coarsen_blocked", f"parallel.{dim}", {"factor": factor}))
     wants.append(Want("register_tile"))
     if tile.strip:
-        wants += [Want("strip", "reduction*", {"factor": tile.strip}, sites=1), Want("unroll", "*.inner*", sites=1)]
+        wants += [Want("strip", "reduction*", {"factor": tile.strip}, sites=1), Want("unroll", "strip*", sites=1)]
     elif tile.unroll:
         wants.append(Want("unroll", "reduction*", {"factor": tile.unroll}, sites=1))
     if tile.restrict:

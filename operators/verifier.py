@@ -2,7 +2,7 @@
 
 A result is doubted when it
 - sits above 95% of the roofline (measurement noise alone can lift a good one there),
-- leaps to more than eight times the best so far,
+- leaps to more than eight times the best so far, and no roofline tells that there is room for it,
 - or when another variant crashed right after it in the same process and runs when it is tried alone: a stray write
   often kills a process only later, so that the next variant would be blamed.
 
@@ -19,6 +19,7 @@ import numpy as np
 from operators.base import AgentContext, Parent, Proposal
 
 ROOFLINE = 0.95
+ROOM = 0.5  # below this part of the roofline a leap is nothing strange
 LEAP = 8.0
 AGREEMENT = 1.5  # largest ratio between two measurements of one variant that still count as agreeing
 
@@ -47,7 +48,8 @@ def doubt(candidate: Parent, best: float) -> str:
     fractions = [e.profile.roofline_fraction for e in candidate.evaluations if e.profile is not None]
     if fractions and max(fractions) > ROOFLINE:
         return f"{max(fractions):.0%} of the roofline"
-    if candidate.speedup > LEAP * max(best, 1.0):
+    room = bool(fractions) and 0.0 < max(fractions) < ROOM
+    if candidate.speedup > LEAP * max(best, 1.0) and not room:
         return f"{candidate.speedup:.1f}x is a leap from {max(best, 1.0):.1f}x"
     return ""
 

@@ -1,0 +1,150 @@
+"""A campaign from start to result, on parts that somebody built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from evaluator.result import Evaluation, Profile
+from evo.campaign_types import Campaign
+from evo.checkpoint import resume as resume_campaign
+from evo.explain import explain
+from evo.finish import Winner, alternatives, prove, unproven
+from evo.parts import Parts
+from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
+from evo.result import CampaignResult, GeneShare, StopReason
+from evo.search import Search
+from evo.start import (
+    campaign_record,
+    first_screen,
+    first_state,
+    known,
+    open_baseline,
+    queue_first,
+    start_notice,
+    store_baseline,
+)
+from evo.state import SearchState
+
+EXPLAIN_S = 40.0  # longest time for leaving genes out
+
+
+def evolve(
+    campaign: Campaign,
+    parts: Parts,
+    *,
+    observer: Observer,
+    resume: bool = False,
+    stop: StopRequest | None = None,
+) -> CampaignResult:
+    """Runs a campaign on parts that the caller built (and closes). See ``evo.engine.run_campaign``."""
+    began, earlier = parts.clock(), 0.0
+    stopped = stop or (lambda: False)
+    observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, "verifying and timing the kernel as it stands"))
+    baseline, measured = open_baseline(parts)
+    number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)
+    state = first_state(campaign, parts, baseline, measured)
+    if resume:
+        earlier = resume_campaign(parts, number, state)
+    resumed = len(state.ledger.history)
+    screen = first_screen(campaign, parts, state)
+    if not resumed:
+        store_baseline(parts, number, state, measured)
+        queue_first(campaign, parts, state)
+
+    def elapsed() -> float:
+        return earlier + parts.clock() - began
+
+    observer.on_start(start_notice(campaign, parts, state, resumed))
+    search = Search(campaign, number, parts, state, screen, observer, stopped, elapsed)
+    reason = search.run()
+    winner, explanation = _conclude(campaign, parts, state, search, observer, reason, stopped)
+    result = CampaignResult(
+        kernel=campaign.spec.name,
+        device=parts.evaluator.device,
+        toolchain=parts.evaluator.toolchain,
+        seed=campaign.seed,
+        baseline=baseline,
+        best=winner.individual.variant,
+        best_agent=winner.individual.parent.agent,
+        improved=winner.improved,
+        comparison=winner.comparison,
+        stop=reason,
+        explanation=explanation,
+        alternatives=alternatives(state, winner.individual),
+        quarantined=tuple(state.quarantined),
+        baseline_evaluations=measured.evaluations,
+        best_evaluations=winner.individual.parent.evaluations,
+        profile_before=_profiles(measured.evaluations),
+        profile_after=_profiles(winner.individual.parent.evaluations),
+        history=tuple(state.ledger.history),
+        credit=tuple(state.ledger.credit),
+        agents=state.ledger.agents,
+        surrogate=screen.report(),
+        counts=state.ledger.counts,
+        versions=parts.versions,
+        notes=tuple(note for note in (*parts.notes, known(parts, state), *winner.notes) if note),
+        campaign_id=number,
+        elapsed_s=elapsed(),
+    )
+    if reason is not StopReason.INTERRUPTED:
+        parts.memory.finish(number, summary(result))
+    observer.on_event(search.snapshot("", CampaignPhase.DONE))
+    observer.on_finish(result)
+    return result
+
+
+def _conclude(
+    campaign: Campaign,
+    parts: Parts,
+    state: SearchState,
+    search: Search,
+    observer: Observer,
+    reason: StopReason,
+    stopped: Callable[[], bool],
+) -> tuple[Winner, tuple[GeneShare, ...]]:
+    """Final proof and explanation, both left out where the user stopped the campaign."""
+
+    def at(phase: CampaignPhase, what: str) -> Callable[[int, int], None]:
+        return lambda step, steps: observer.on_event(search.snapshot(what, phase, step, steps))
+
+    if reason is StopReason.INTERRUPTED:
+        return unproven(state, "stopped by the user before the final comparison; --resume goes on"), ()
+    comparing = at(CampaignPhase.COMPARING, "finalists against the baseline in fresh processes")
+    comparing(0, campaign.processes)
+    winner = prove(state, parts, campaign.processes, stopped, comparing)
+    if not winner.improved or stopped():
+        return winner, ()
+    deadline = parts.clock() + EXPLAIN_S
+    explaining = at(CampaignPhase.EXPLAINING, "leaving out one gene at a time")
+    rows = explain(
+        winner.individual.variant,
+        parts,
+        state.fitness,
+        lambda: stopped() or parts.clock() > deadline,
+        explaining,
+    )
+    return winner, rows
+
+
+def _profiles(evaluations: Sequence[Evaluation]) -> tuple[tuple[str, Profile], ...]:
+    return tuple((e.size, e.profile) for e in evaluations if e.profile is not None)
+
+
+def summary(result: CampaignResult) -> dict[str, Any]:
+    """The end of a campaign as plain data, for the knowledge base."""
+    comparison = result.comparison
+    return {
+        "stop": result.stop.value,
+        "best": result.best.digest(),
+        "improved": result.improved,
+        "speedup": {"median": comparison.speedup, "low": comparison.low, "high": comparison.high},
+        "verified": comparison.verified,
+        "evaluations": result.counts.evaluations,
+        "pruned": result.counts.pruned,
+        "rejected": result.counts.rejected,
+        "cached": result.counts.cached,
+        "elapsed_s": result.elapsed_s,
+        "rank_correlation": result.surrogate.rank_correlation,
+        "recall_best_decile": result.surrogate.recall_best_decile,
+    }

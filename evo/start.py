@@ -1,0 +1,122 @@
+"""The beginning of a campaign: baseline, memory, and the proposals that come before any agent is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluator.api import EvaluatorError, Measured
+from evo.campaign_types import Campaign
+from evo.fitness import Fitness
+from evo.parts import Parts
+from evo.population import Individual, Population
+from evo.progress import CampaignStart
+from evo.screening import Screen
+from evo.state import SearchState, context_of
+from genome.genes import Genome
+from genome.variant import Rejection, Variant
+from knowledge.records import CampaignRecord, Lineage, Outcome
+from operators.base import Parent, Proposal
+from operators.opening import opening
+from operators.recall import Recall, champions, resited
+
+PRIORS = 12
+HISTORY_ROWS = 4000  # of the knowledge base that the surrogate learns from
+OPENING_SHARE = 0.15  # of the evaluations that the opening book may take
+PRIOR_SHARE = 0.1  # of the evaluations that go to priors before anything else
+
+
+def open_baseline(parts: Parts) -> tuple[Variant, Measured]:
+    """Lowers the untransformed kernel, and has it verified and timed.
+
+    Raises:
+        EvaluatorError: If it cannot run here.
+    """
+    baseline = parts.lower(Genome())
+    if isinstance(baseline, Rejection):
+        raise EvaluatorError(f"the kernel as it stands cannot run on this device: {baseline.reason}")
+    return baseline, parts.evaluator.open(baseline)
+
+
+def campaign_record(campaign: Campaign, parts: Parts) -> CampaignRecord:
+    """The campaign as the knowledge base stores it."""
+    return CampaignRecord(
+        campaign.name, parts.kernel, parts.evaluator.device, parts.evaluator.toolchain, campaign.seed,
+        parts.versions.get("evo-tune", ""), campaign.settings)  # fmt: skip
+
+
+def first_state(campaign: Campaign, parts: Parts, baseline: Variant, measured: Measured) -> SearchState:
+    """The state in which only the baseline is known, and what the base remembers of kernels like this one."""
+    fitness = Fitness.of(campaign.spec.sizes, measured.evaluations)
+    own = Parent(baseline.genome, baseline.digest(), 1.0, "baseline", measured.evaluations)
+    individual = Individual(own, baseline, 1.0, 1.0)
+    population = Population(campaign.population)
+    population.add(individual)
+    priors = parts.memory.priors(
+        parts.kernel, parts.evaluator.device, parts.evaluator.toolchain, campaign.spec.sizes, PRIORS
+    )
+    state = SearchState(np.random.default_rng(campaign.seed), fitness, individual, population, tuple(priors))
+    state.archive.add(individual)
+    state.variants.add(individual.digest)
+    state.genomes.add(Genome().digest())
+    return state
+
+
+def store_baseline(parts: Parts, number: int, state: SearchState, measured: Measured) -> None:
+    """Puts the baseline's own measurement into the knowledge base."""
+    outcome = Outcome(state.baseline.variant, measured.evaluations, measured.checks, Lineage("baseline"), 1.0)
+    parts.memory.record(number, outcome)
+
+
+def first_screen(campaign: Campaign, parts: Parts, state: SearchState) -> Screen:
+    """The surrogate's screen with the base's experience and what a resumed campaign measured already."""
+    rows = parts.memory.training_rows(parts.kernel, parts.evaluator.device, HISTORY_ROWS) if parts.surrogate else ()
+    screen = Screen(parts, campaign.epsilon, rows)
+    for individual in state.population.members:
+        screen.remember(individual.variant.genome, float(np.log2(individual.speedup)))
+    return screen
+
+
+def queue_first(campaign: Campaign, parts: Parts, state: SearchState) -> None:
+    """Champion first (always measured again), then other priors, then the opening book if this kernel is new."""
+    context = context_of(state, parts, 1, campaign.budget.evaluations)
+    state.queue.extend(champions(context))
+    seen = {proposal.genome for proposal in state.queue}
+    room = max(1, round(PRIOR_SHARE * campaign.budget.evaluations))
+    for prior in state.priors:
+        genome = resited(prior.genome, parts.moves) if room and prior.speedup > 1.0 else Genome()
+        if genome.genes and genome not in seen:
+            seen.add(genome)
+            room -= 1
+            state.queue.append(Proposal(genome, Recall().name, (), prior.why))
+    if any(prior.kernel_digest == parts.kernel.digest for prior in state.priors):
+        return
+    book = opening(context)[: max(1, round(OPENING_SHARE * campaign.budget.evaluations))]
+    state.queue.extend(proposal for proposal in book if proposal.genome not in seen)
+
+
+def start_notice(campaign: Campaign, parts: Parts, state: SearchState, resumed: int) -> CampaignStart:
+    """What the observer is told first."""
+    timings = state.fitness.baseline
+    return CampaignStart(
+        campaign.spec.name,
+        parts.evaluator.device,
+        parts.evaluator.toolchain,
+        campaign.budget.evaluations,
+        campaign.budget.minutes,
+        tuple((size.label, timings[size.label].median_ms) for size in state.fitness.sizes),
+        known(parts, state),
+        resumed,
+        tuple(agent.name for agent in parts.agents),
+    )
+
+
+def known(parts: Parts, state: SearchState) -> str:
+    """One sentence on what the base remembers; empty if nothing."""
+    own = [prior for prior in state.priors if prior.kernel_digest == parts.kernel.digest]
+    if own:
+        best = own[0]
+        return f"the knowledge base knows this kernel: {best.speedup:.1f}x ({best.why})"
+    if state.priors:
+        best = state.priors[0]
+        return f"the knowledge base knows a similar kernel, {best.kernel}: {best.speedup:.1f}x ({best.why})"
+    return ""

@@ -1,0 +1,175 @@
+"""The composition root: the one place that knows which transforms, agents, devices and knowledge base there are."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from importlib import metadata
+from typing import Any, TypeVar
+
+from evaluator.api import Evaluator
+from evaluator.devices import resolve_device
+from evaluator.pool import LocalEvaluator
+from evaluator.settings import EvaluatorSettings
+from evo.campaign_types import Campaign
+from evo.memory import Memory, NoMemory
+from evo.parts import Parts, Pipeline, SurrogateModel
+from genome.genes import Gene
+from genome.limits import DeviceLimits
+from genome.lower import lower
+from genome.moves import moves
+from genome.replay import spec_kernel
+from genome.spec import KernelSpec
+from genome.transforms.base import Transform
+from genome.transforms.builtin import BUILTIN
+from knowledge.features import device_features, kernel_record, size_features
+from knowledge.records import KernelRecord
+from knowledge.store import KnowledgeBase
+from knowledge.surrogate import Surrogate
+from operators.base import Agent
+from operators.computation import Computation
+from operators.crossover import Crossover, Merge
+from operators.local_search import LocalSearch
+from operators.memory_layout import MemoryLayout
+from operators.parallelism import Parallelism
+from operators.profiler import Profiler
+from operators.recall import Recall
+from operators.verifier import Verifier
+
+TRANSFORM_GROUP = "evo_tune.transforms"
+AGENT_GROUP = "evo_tune.agents"
+
+AGENTS: tuple[Agent, ...] = (
+    Profiler(), MemoryLayout(), Computation(), Parallelism(), Recall(), Crossover(), Merge(), LocalSearch(), Verifier(),
+)  # fmt: skip
+
+_REPORTED = ("evo-tune", "numpy", "scikit-learn", "deap", "pyopencl", "pycparser", "sqlalchemy", "psycopg")
+
+
+def transforms() -> tuple[Transform, ...]:
+    """Built-in transforms, then those of installed packages (entry points of ``evo_tune.transforms``), by name.
+
+    Raises:
+        ValueError: If two transforms have the same name.
+    """
+    return _unique((*BUILTIN, *_plugins(TRANSFORM_GROUP)), "transform")
+
+
+def agents() -> tuple[Agent, ...]:
+    """Built-in agents, then those of installed packages (entry points of ``evo_tune.agents``), by name.
+
+    Raises:
+        ValueError: If two agents have the same name.
+    """
+    return _unique((*AGENTS, *_plugins(AGENT_GROUP)), "agent")
+
+
+@contextmanager
+def build(campaign: Campaign) -> Iterator[Parts]:
+    """Builds everything that a campaign needs, and closes it in the end.
+
+    Raises:
+        DeviceError, KnowledgeError, SourceError: See ``evo.engine.run_campaign``.
+    """
+    spec, all_transforms = campaign.spec, transforms()
+    record = kernel_record(spec, spec_kernel(spec) if spec.source else None)
+    device = resolve_device(campaign.device)
+    with ExitStack() as stack:
+        memory: Memory = NoMemory()
+        if campaign.use_knowledge:
+            base = KnowledgeBase.open(campaign.knowledge_url)
+            stack.callback(base.close)
+            memory = base
+        evaluator = LocalEvaluator(spec, device.id, EvaluatorSettings(), campaign.reference, campaign.seed)
+        stack.callback(evaluator.close)
+        yield assemble(campaign, evaluator, memory, record, all_transforms, agents())
+
+
+def assemble(
+    campaign: Campaign,
+    evaluator: Evaluator,
+    memory: Memory,
+    record: KernelRecord,
+    all_transforms: Sequence[Transform],
+    all_agents: tuple[Agent, ...],
+) -> Parts:
+    """Binds lowering and moves to this kernel and device."""
+    spec = replace(campaign.spec, limits=tighter(evaluator.limits, campaign.spec))
+    target, limits = evaluator.target, spec.limits or evaluator.limits
+    by_name = {transform.name: transform for transform in all_transforms}
+
+    def describe(gene: Gene) -> str:
+        transform = by_name.get(gene.transform)
+        return transform.describe(gene.site, gene.values) if transform else gene.transform
+
+    features = (device_features(evaluator.device), size_features(spec, spec.sizes[0]))
+    surrogate: SurrogateModel | None = None
+    if campaign.surrogate:
+        surrogate = Surrogate(record.features, *features, seed=campaign.seed)
+    on_gpu = evaluator.device.kind == "gpu"
+    return Parts(
+        evaluator=evaluator,
+        lower=lambda genome: lower(spec, genome, all_transforms, target, limits),
+        moves=lru_cache(maxsize=512)(lambda genome: moves(spec, genome, all_transforms, target, limits)),
+        describe=describe,
+        agents=all_agents,
+        kernel=record,
+        clock=time.monotonic,
+        memory=memory,
+        surrogate=surrogate,
+        features=features,
+        pipeline=Pipeline(8, 2) if on_gpu else Pipeline(3, 1),
+        versions=versions(evaluator),
+    )
+
+
+def tighter(device: DeviceLimits, spec: KernelSpec) -> DeviceLimits:
+    """The device's limits, narrowed by the campaign's."""
+    own = spec.limits
+    if own is None:
+        return device
+    return DeviceLimits(
+        max_threads=min(device.max_threads, own.max_threads),
+        max_block=_least(device.max_block, own.max_block),
+        max_grid=_least(device.max_grid, own.max_grid),
+        shared_bytes=min(device.shared_bytes, own.shared_bytes),
+        registers=min(device.registers, own.registers) if device.registers else own.registers,
+        unrolled=min(device.unrolled, own.unrolled),
+    )
+
+
+def _least(first: tuple[int, int, int], second: tuple[int, int, int]) -> tuple[int, int, int]:
+    return min(first[0], second[0]), min(first[1], second[1]), min(first[2], second[2])
+
+
+def versions(evaluator: Evaluator) -> dict[str, str]:
+    """Versions of what took part, for reports and the knowledge base."""
+    found = {"python": platform.python_version(), "toolchain": evaluator.toolchain.label}
+    for package in _REPORTED:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue  # an optional part that is not installed
+    return found
+
+
+def _plugins(group: str) -> tuple[Any, ...]:
+    """What installed packages offer, each entry point an instance or a class without arguments, by name."""
+    points = sorted(metadata.entry_points(group=group), key=lambda point: point.name)
+    loaded = [point.load() for point in points]
+    return tuple(item() if isinstance(item, type) else item for item in loaded)
+
+
+_Named = TypeVar("_Named", Agent, Transform)
+
+
+def _unique(items: tuple[_Named, ...], what: str) -> tuple[_Named, ...]:
+    names = [item.name for item in items]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"two {what}s are named {', '.join(twice)}: uninstall one of the packages that bring them")
+    return items
