@@ -20,8 +20,8 @@ def generate_check_sizes(
 ) -> tuple[ProblemSize, ...]:
     """Primes near the tuned sizes, round non-square sizes (so that guarded paths run), a tail, and tiny ones.
 
-    Deterministic. Sizes obey ``divisible`` and ``ranges`` of scalar parameters that are sizes. Tuned ones are left out, and those
-    at which an array or one of ``extents`` (the launch's) would not be positive.
+    Deterministic. Sizes obey ``divisible`` and ``ranges`` of scalar parameters that are sizes. Tuned ones are left
+    out, and those at which an array or one of ``extents`` (the launch's) would not be positive.
     """
     base = _shrunk(sizes[0].env, args)
     steps, bounds = _constraints(args, assumptions)

@@ -47,15 +47,8 @@ def init_campaign(kernel: Path, entry: str | None, output: Path, force: bool) ->
         SourceError: If the source cannot be read by the front end.
         OSError: If the file cannot be written.
     """
-    try:
-        source = kernel.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise CampaignError(f"{kernel}: no such file; give the .cu file that holds the kernel") from None
-    except UnicodeDecodeError as error:
-        raise CampaignError(f"{kernel}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
-    except OSError as error:
-        raise CampaignError(f"{kernel}: cannot be read: {error.strerror}") from None
-    chosen = _entry(entry, source, kernel)
+    source = read_kernel(kernel)
+    chosen = chosen_entry(entry, source, kernel)
     text = campaign_text(draft(source, chosen, kernel, _relative(kernel, output)))
     try:
         with output.open("w" if force else "x", encoding="utf-8") as file:
@@ -65,6 +58,22 @@ def init_campaign(kernel: Path, entry: str | None, output: Path, force: bool) ->
     return output
 
 
+def read_kernel(path: Path) -> str:
+    """Text of a ``.cu`` file.
+
+    Raises:
+        CampaignError: If it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CampaignError(f"{path}: no such file; give the .cu file that holds the kernel") from None
+    except UnicodeDecodeError as error:
+        raise CampaignError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except OSError as error:
+        raise CampaignError(f"{path}: cannot be read: {error.strerror}") from None
+
+
 def _relative(kernel: Path, output: Path) -> str:
     try:
         return str(kernel.resolve().relative_to(output.resolve().parent))
@@ -72,7 +81,12 @@ def _relative(kernel: Path, output: Path) -> str:
         return str(kernel.resolve())
 
 
-def _entry(entry: str | None, source: str, path: Path) -> str:
+def chosen_entry(entry: str | None, source: str, path: Path) -> str:
+    """The named kernel, else the only one of the file.
+
+    Raises:
+        CampaignError: If it is not there, or not unique.
+    """
     names = entries(source, str(path))
     if not names:
         raise CampaignError(f"{path}: holds no __global__ function")

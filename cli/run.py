@@ -1,0 +1,56 @@
+"""``evo-tune run``: evolves a kernel and writes the results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from cli.errors import INTERRUPTED
+from cli.interrupt import stop_on_signals
+from cli.screen import make_screen
+from evo.campaign import Campaign, Overrides, load_campaign
+from evo.engine import run_campaign
+from evo.report import write_outputs
+from evo.report.summary import best_json
+from evo.result import CampaignResult, StopReason
+
+
+@click.command()
+@click.argument("campaign", type=click.Path(path_type=Path))
+@click.option("--device", help="auto, opencl:N or cuda:N.")
+@click.option("--evaluations", type=click.IntRange(1), help="Budget of fresh measurements.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Budget of wall-clock minutes.")
+@click.option("--seed", type=click.IntRange(0), help="The one seed of every random choice.")
+@click.option("--resume", is_flag=True, help="Go on with the interrupted run of this campaign.")
+@click.option("--json", "as_json", is_flag=True, help="Print best.json, and nothing else, on stdout.")
+@click.option("--output", type=click.Path(path_type=Path), help="Folder for the results.")
+@click.option("--knowledge", help="auto, none, or postgresql+psycopg://user@host/base.")
+def run(
+    campaign: Path,
+    device: str | None,
+    evaluations: int | None,
+    minutes: float | None,
+    seed: int | None,
+    resume: bool,
+    as_json: bool,
+    output: Path | None,
+    knowledge: str | None,
+) -> None:
+    """Evolves the kernel of the CAMPAIGN file within its budget."""
+    plan = load_campaign(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge))
+    result = _evolve(plan, resume)
+    if as_json:
+        click.echo(json.dumps(best_json(plan, result), indent=2))
+    if result.stop is StopReason.INTERRUPTED:
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _evolve(plan: Campaign, resume: bool) -> CampaignResult:
+    """Runs the campaign under a screen; Ctrl-C ends it early, with the best so far written all the same."""
+    with make_screen(plan) as screen, stop_on_signals(screen.say) as stop:
+        result = run_campaign(plan, observer=screen, resume=resume, stop=stop)
+        write_outputs(plan, result, plan.output)
+        screen.written(plan.output)
+    return result
