@@ -19,7 +19,7 @@ from knowledge.similarity import nearest_size, vector_distance
 OTHER_TOOLCHAIN = 0.25
 OTHER_DEVICE = 2.0
 OTHER_KERNEL = 8.0
-FARTHEST_KERNEL = 2.0
+FARTHEST_KERNEL = 1.5
 """Kernels whose feature vectors are farther apart than this have nothing to tell each other."""
 NEIGHBOURS = 8
 """Similar kernels that are looked at."""
