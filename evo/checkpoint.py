@@ -62,6 +62,7 @@ def _take_over(stored: Stored, parts: Parts, state: SearchState) -> None:
     status = next((e.status for e in (*stored.evaluations, *stored.checks) if e.status is not Status.OK), Status.OK)
     finding = Finding(stored.lineage.agent, stored.variant, status, stored.speedup, parent.speedup, stored.cached)
     state.ledger.finished(finding, 0.0)
+    state.ledger.numbered(stored.lineage.generation)
     state.variants.add(stored.variant)
     state.genomes.update((stored.genome.digest(), stored.proposed.digest()))
     variant = parts.lower(stored.genome) if stored.speedup is not None else None

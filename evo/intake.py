@@ -105,7 +105,9 @@ class Intake:
         trusted = None if reason else speedup
         reward = self._ledger(candidate, status, trusted, cached)
         self._credit(candidate, reward, 0.5 if cached else 1.0)
-        self._screen.observe(candidate, trusted if not reason else speedup)
+        if self._screen.observe(candidate, speedup):
+            ordinal = state.ledger.counts.proposals
+            self._parts.memory.record_metrics(self._campaign, ordinal, self._screen.metrics())
         self._blame(candidate, status)
         if individual is None:
             return f"{agent}: {status.value}"

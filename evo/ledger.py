@@ -49,6 +49,10 @@ class Ledger:
         self.counts = replace(self.counts, proposals=self.counts.proposals + 1)
         self._tally(agent, "proposals")
 
+    def numbered(self, proposals: int) -> None:
+        """At least so many proposals were made (by an earlier run of this campaign)."""
+        self.counts = replace(self.counts, proposals=max(self.counts.proposals, proposals))
+
     def rejected(self, agent: str) -> None:
         """It gave no variant."""
         self.counts = replace(self.counts, rejected=self.counts.rejected + 1)

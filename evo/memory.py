@@ -11,6 +11,7 @@ from genome.genes import Genome
 from genome.spec import ProblemSize
 from genome.variant import Rejection
 from knowledge.records import CampaignRecord, KernelRecord, Lineage, Outcome, Prior, TrainingRow
+from knowledge.trust import SurrogateMetrics
 
 
 class Stored(Protocol):
@@ -80,6 +81,9 @@ class Memory(Protocol):
     def training_rows(self, kernel: KernelRecord, device: DeviceInfo, limit: int) -> tuple[TrainingRow, ...]:
         """Experience for the surrogate."""
 
+    def record_metrics(self, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
+        """Stores how well the surrogate did up to a proposal."""
+
     def save_state(self, campaign: int, key: str, data: Mapping[str, Any]) -> None:
         """Stores plain data by key."""
 
@@ -125,6 +129,9 @@ class NoMemory:
     def training_rows(self, kernel: KernelRecord, device: DeviceInfo, limit: int) -> tuple[TrainingRow, ...]:
         """No experience."""
         return self.empty
+
+    def record_metrics(self, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
+        """Forgets it."""
 
     def save_state(self, campaign: int, key: str, data: Mapping[str, Any]) -> None:
         """Forgets it."""

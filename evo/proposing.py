@@ -94,8 +94,8 @@ class Proposer:
         state = self._state
         parent = (state.archive.get(proposal.parents[0]) if proposal.parents else None) or state.baseline
         where = bottleneck or parent.parent.bottleneck.value
-        generation = state.ledger.counts.proposals
         state.ledger.proposed(proposal.agent)
+        generation = state.ledger.counts.proposals  # from 1: the baseline is number 0
         digest = proposal.genome.digest()
         known = digest in state.genomes
         state.genomes.add(digest)

@@ -30,7 +30,7 @@ class Candidate:
         proposal, variant: What is tried.
         bottleneck: Of the parent it was made for.
         parent: Its parent in the population (the baseline if it has none there).
-        generation: Number of proposals before it.
+        generation: Number of the proposal, from 1.
         predicted: log2 of the speed-up that the surrogate expects, or None.
         forced: True if it passed by the epsilon share.
     """

@@ -23,6 +23,7 @@ from genome.sizes import SizeExpr
 from genome.spec import KernelSpec, LaunchSpec, ProblemSize
 from genome.variant import GridAxis, Launch, Rejection, SkippedGene, Target, Variant
 from knowledge.records import CampaignRecord, KernelRecord, Lineage, Outcome, Prior, TrainingRow
+from knowledge.trust import SurrogateMetrics
 from operators.computation import Computation
 from operators.crossover import Crossover, Merge
 from operators.local_search import LocalSearch
@@ -201,6 +202,7 @@ class FakeMemory:
     def __init__(self, priors: tuple[Prior, ...] = ()) -> None:
         self.rows: dict[int, list[Row]] = {}
         self.rejections: list[Rejection] = []
+        self.metrics: list[tuple[int, int, SurrogateMetrics]] = []
         self.state: dict[tuple[int, str], Mapping[str, Any]] = {}
         self.finished: dict[int, Mapping[str, Any]] = {}
         self._priors = priors
@@ -239,6 +241,9 @@ class FakeMemory:
 
     def training_rows(self, kernel: KernelRecord, device: DeviceInfo, limit: int) -> tuple[TrainingRow, ...]:
         return ()
+
+    def record_metrics(self, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
+        self.metrics.append((campaign, ordinal, metrics))
 
     def save_state(self, campaign: int, key: str, data: Mapping[str, Any]) -> None:
         self.state[(campaign, key)] = data
