@@ -12,7 +12,7 @@ from genome.genes import Genome
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
 from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Kernel
 from genome.ir.print_source import print_kernel
-from genome.ir.stmt import Body, If, Loop, Stmt
+from genome.ir.stmt import Body, If, Loop, Stmt, map_stmts
 from genome.limits import DeviceLimits
 from genome.replay import Replay, replay, spec_kernel
 from genome.sizes import ExpressionError, SizeExpr
@@ -67,11 +67,19 @@ def seal(kernel: Kernel) -> Kernel:
     if not kernel.mapped:
         return kernel
     barriers = effects(kernel.body).barriers
+    kernel = replace(kernel, body=map_stmts(kernel.body, _keep_barriers_rolled))
     inside = kernel.inside_block if barriers else kernel.inside
     if inside is None:
         return replace(kernel, tail=None)
     tail: Body = () if kernel.single and not barriers else kernel.tail or ()
     return replace(kernel, body=(If(inside, kernel.body, tail),), tail=None)
+
+
+def _keep_barriers_rolled(stmt: Stmt) -> Body:
+    """Copies of a barrier gain nothing, and CPU compilers need exponential time for them."""
+    if isinstance(stmt, Loop) and stmt.unroll is not None and effects(stmt.body).barriers:
+        return (replace(stmt, unroll=None),)
+    return (stmt,)
 
 
 def unrolled_size(body: Body) -> int:

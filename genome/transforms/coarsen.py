@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
+from genome.analysis.effects import effects
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Axis, Kernel
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -34,6 +35,9 @@ class _Coarsen(ABC):
         factor = params.get("factor")
         if axis is None or not isinstance(factor, int) or factor < 1:
             return Refusal("there is no such axis or factor")
+        seen = effects(kernel.body)
+        if seen.barriers or kernel.shared:
+            return Refusal("the body holds a barrier, shared memory or an exit of its own")
         instances = prod(other.outer * other.inner for other in self.apply(kernel, site, params, context).axes)
         if instances > _MOST_INSTANCES:
             return Refusal(f"{instances} instances a thread are more than {_MOST_INSTANCES}")

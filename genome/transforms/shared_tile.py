@@ -100,7 +100,10 @@ class _Staging:
 
     def plan(self) -> _Plan:
         region, enclosing = self._region()
-        body = self._computation(self.kernel.body if region is None else region.body)
+        whole = self.kernel.body if region is None else region.body
+        body = self._computation(whole)
+        if effects(whole).barriers and not any(_is_copy(stmt) for stmt in whole):
+            raise _Refused("the region holds a barrier of its own")
         self._refuse_effects(body)
         reads = self._reads(body)
         if not reads:
@@ -189,9 +192,7 @@ class _Staging:
     @staticmethod
     def _computation(body: Body) -> Body:
         """The region without cooperative copies and barriers that earlier genes put there."""
-        return tuple(
-            s for s in body if not (isinstance(s, Barrier) or (isinstance(s, Loop) and s.role is LoopRole.COOPERATIVE))
-        )
+        return tuple(stmt for stmt in body if not isinstance(stmt, Barrier) and not _is_copy(stmt))
 
     def apply(self, pad: int, transpose: bool) -> Kernel:
         plan = self.plan()
@@ -216,7 +217,7 @@ class _Staging:
             return rewrite(expr, lambda node: new.get(node, node) if isinstance(node, Index) else node)
 
         def stage(body: Body) -> Body:
-            copies = tuple(s for s in body if isinstance(s, Loop) and s.role is LoopRole.COOPERATIVE)
+            copies = tuple(stmt for stmt in body if _is_copy(stmt))
             work = map_body(self._computation(body), redirect)
             end: Body = () if plan.region is None else (Barrier(),)
             return (*copies, copy, Barrier(), *work, *end)
@@ -254,6 +255,10 @@ class _Staging:
         body: Body = (Decl(element, "int", init=index, const=True), copy)
         return Loop(counter, integer(0), integer(rounds), body, role=LoopRole.COOPERATIVE,
                     unroll=0 if rounds <= 16 else None)  # fmt: skip
+
+
+def _is_copy(stmt: Stmt) -> bool:
+    return isinstance(stmt, Loop) and stmt.role is LoopRole.COOPERATIVE
 
 
 def _decode(element: Expr, sizes: Sequence[int]) -> list[Expr]:
