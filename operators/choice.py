@@ -105,8 +105,16 @@ def compose(genome: Genome, wants: Sequence[Want], moves: Moves) -> Genome:
     for want in wants:
         matching = [move for move in moves(genome) if _matches(move, want)]
         for move in matching[: want.sites or None]:
-            genome = genome.with_gene(wanted_gene(move, want.values))
+            if not any(_is_neutral(move.domain.get(name, ()), value) for name, value in want.values.items()):
+                genome = genome.with_gene(wanted_gene(move, want.values))
     return genome
+
+
+def _is_neutral(domain: Sequence[ParamValue], wanted: ParamValue) -> bool:
+    """True for the gap in a series of powers of two: domains leave out the value that the kernel has already."""
+    if not is_number(wanted) or wanted in domain:
+        return False
+    return int(wanted) % 2 == 0 and int(wanted) // 2 in domain and int(wanted) * 2 in domain
 
 
 def wanted_gene(move: MoveLike, values: Mapping[str, ParamValue]) -> Gene:
