@@ -23,7 +23,7 @@ uint32_t int64_t uint64_t uint uchar ushort ulong ptrdiff_t ssize_t intptr_t uin
 SCALAR_TYPES = frozenset(name for name in INTEGER_TYPES | FLOAT_TYPES if " " not in name) | set(_ALIASES.split())
 """Names of arithmetic types that may be called like a function."""
 
-_KEYWORDS = frozenset({"bool", "char", "short", "int", "long", "float", "double", "unsigned", "signed", "const", "void",
+_KEYWORDS = frozenset({"char", "short", "int", "long", "float", "double", "unsigned", "signed", "const", "void",
                        "volatile", "struct", "static", "extern", "return", "else", "goto", "case", "sizeof", "do",
                        "if", "while", "for", "switch", "restrict", "typedef", "enum", "union", "break",
                        "continue"})  # fmt: skip

@@ -13,6 +13,7 @@ from genome.source.constants import file_constants
 from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
 from genome.source.normalise import normalise
+from genome.source.opaque import moved_names
 from genome.source.parse import Parsed, read_body
 from genome.source.prelude import prelude_text
 from genome.source.preprocess import preprocess
@@ -111,7 +112,8 @@ def _read(part: Slice, params: tuple[Param, ...], constants: dict[str, int], enc
         if item.kind == "function" and _may_synchronise(item.tokens)
         for name in item.names
     )
-    return read_body(block, encoded, types, pointers, constants, taken, barriers)
+    moved = moved_names(part.entry.tokens[part.entry.body :])
+    return read_body(block, encoded, types, pointers, constants, taken, barriers, moved)
 
 
 def _may_synchronise(tokens: Sequence[Token]) -> bool:

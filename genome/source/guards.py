@@ -8,7 +8,7 @@ from dataclasses import replace
 from genome.ir.expr import Binary, Call, Const, Expr, Index, Member, Unary, Var, conjunction, conjuncts, names, walk
 from genome.ir.kernel import Axis
 from genome.ir.print_functions import PURE
-from genome.ir.stmt import Body, Decl, If, Space, Stmt
+from genome.ir.stmt import Body, Decl, If, Opaque, Space, Stmt
 from genome.ir.types import INTEGER_TYPES
 from genome.source.axes import strip_casts
 from genome.source.jumps import negate
@@ -56,6 +56,7 @@ def _enclosing(body: Body) -> tuple[Expr, Body] | None:
     if not all(_sinkable(stmt) for stmt in leading):
         return None
     declared = {stmt.name for stmt in leading if isinstance(stmt, Decl)}
+    declared |= {name for stmt in leading if isinstance(stmt, Opaque) for name in stmt.declares}
     if declared & set(names(guard.condition)):
         return None
     inner = leading + guard.then
@@ -67,6 +68,8 @@ def _enclosing(body: Body) -> tuple[Expr, Body] | None:
 
 def _sinkable(stmt: Stmt) -> bool:
     """True for a private declaration whose value has no effect: threads outside the guard need not compute it."""
+    if isinstance(stmt, Opaque):
+        return bool(stmt.declares) and not stmt.writes and not stmt.barrier and "(" not in stmt.text
     if not isinstance(stmt, Decl) or stmt.space is not Space.PRIVATE:
         return False
     return stmt.init is None or all(n.function in PURE for n in walk(stmt.init) if isinstance(n, Call))

@@ -33,12 +33,11 @@ def normalise(kernel: Kernel, parsed: Parsed) -> Kernel:
 
 def _forward(kernel: Kernel, body: Body, parsed: Parsed, finder: AxisFinder | None, builtins: bool) -> Body:
     pointers = {param.name: param.pointer for param in kernel.params}
-    shared = frozenset(decl.name for decl in kernel.shared)
 
     def axis(decl: Decl, value: Expr) -> Expr | None:
         return finder.declaration(decl, value) if finder is not None else None
 
-    return forward(body, parsed.types, pointers, shared, axis, builtins)
+    return forward(body, parsed.types, pointers, axis, builtins)
 
 
 def _changed(body: Body) -> set[str]:

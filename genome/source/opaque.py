@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 
 from pycparser import c_ast, c_generator
 
 from genome.ir.print_functions import PURE
 from genome.ir.print_tokens import Token, closing, render, tokenize
 from genome.ir.stmt import Opaque
-from genome.source.encode import Encoded, decode_words
+from genome.ir.types import VECTOR_TYPES
+from genome.source.encode import SCALAR_TYPES, Encoded, decode_words
 from genome.source.parse_expr import Names
 
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
@@ -45,12 +47,37 @@ class OpaqueMaker:
             new = self.names.find(token.text) if token.kind == "word" else None
             member = bool(renamed) and renamed[-1].text in (".", "->", "::")
             renamed.append(token._replace(text=new) if new and not member and new != token.text else token)
-        reads, writes = region_effects(renamed, self.names.arrays, self.names.types, declared)
+        reads, writes = region_effects(renamed, self.names.arrays, self.names.visible() - set(declared))
+        if declared and _may_alias(tokens, declares[0]):
+            self.names.aliases.update(dict.fromkeys(declared, self._reachable(renamed, reads)))
+        reads, writes = self._through_aliases(reads), self._through_aliases(writes)
         words = {token.text for token in renamed}
         barrier = bool(words & ({"__syncthreads", "return", "asm", "__asm__", "goto"} | self.barrier_helpers))
         barrier = barrier or any(word.startswith("__sync") for word in words)
         text = _margin(render([renamed[0]._replace(space=""), *renamed[1:]]).strip())
         return Opaque(text, reads, writes, barrier, declared)
+
+    def _reachable(self, tokens: Sequence[Token], reads: Sequence[str]) -> tuple[str, ...]:
+        """What a reference, pointer or closure may reach: arrays, and scalars where it binds them."""
+        texts = [token.text for token in tokens]
+        captures = any(pair == ("[", "&") for pair in pairwise(texts))
+        bound = texts[-2] if len(texts) > 2 and texts[-3] in ("=", "(", "&") else ""
+        return tuple(name for name in reads if name in self.names.arrays or captures or name == bound)
+
+    def _through_aliases(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names, and behind each alias what it may reach."""
+        found: dict[str, None] = {}
+        for name in names:
+            found.setdefault(name)
+            found.update(dict.fromkeys(self.names.aliases.get(name, ())))
+        return tuple(found)
+
+
+def _may_alias(tokens: Sequence[Token], name: str) -> bool:
+    """True unless the declared type is a plain value type."""
+    head = [token.text for token in tokens[: next((i for i, t in enumerate(tokens) if t.text == name), 0)]]
+    plain = {"const", "volatile", *SCALAR_TYPES, *VECTOR_TYPES}
+    return not all(text in plain for text in head)
 
 
 def _margin(text: str) -> str:
@@ -81,12 +108,26 @@ def declared_names(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def moved_names(tokens: Sequence[Token]) -> frozenset[str]:
+    """Names that are set as a whole (``p = q``, ``p += n``, ``p++``) outside of their declaration."""
+    found: set[str] = set()
+    for position, token in enumerate(tokens):
+        if token.kind != "word":
+            continue
+        before = tokens[position - 1].text if position else ""
+        after = tokens[position + 1].text if position + 1 < len(tokens) else ""
+        stepped = after in ("++", "--") or before in ("++", "--")
+        if stepped or (after in _ASSIGN and before not in ("*", "const", "restrict", "__restrict__", "__restrict")):
+            found.add(token.text)
+    return frozenset(found)
+
+
 def _type_end(token: Token) -> bool:
     return (token.kind == "word" and token.text not in _NOT_NAMES - {"const"}) or token.text in ("&", "*", ">", "&&")
 
 
 def region_effects(
-    tokens: Sequence[Token], arrays: set[str], types: Mapping[str, str], declared: Sequence[str]
+    tokens: Sequence[Token], arrays: set[str], visible: set[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(names read, names written) among the kernel's variables, in order.
 
@@ -99,9 +140,7 @@ def region_effects(
     for position, token in enumerate(tokens):
         name = token.text
         before = tokens[position - 1].text if position else ""
-        if token.kind != "word" or before in (".", "->", "::") or (name not in types and name not in arrays):
-            continue
-        if name in declared:
+        if token.kind != "word" or before in (".", "->", "::") or name not in visible:
             continue
         reads.setdefault(name)
         if (

@@ -18,7 +18,6 @@ from genome.ir.stmt import (
     ExprStmt,
     If,
     Loop,
-    Stmt,
     flatten,
     written_names,
 )  # fmt: skip
@@ -56,6 +55,7 @@ def read_body(
     constants: Mapping[str, int],
     taken: frozenset[str],
     barrier_helpers: frozenset[str],
+    moved: frozenset[str],
 ) -> Parsed:
     """Reads the function body.
 
@@ -67,9 +67,10 @@ def read_body(
         constants: Integer constants of the file.
         taken: Names that locals may not have (helpers, other globals).
         barrier_helpers: Functions of the file that may hold a barrier.
+        moved: Names that are set as a whole after their declaration.
     """
     seen = {name: value for name, value in constants.items() if name not in parameters}
-    names_ = Names(dict(parameters), set(pointers), seen, encoded.mangled, set(parameters) | taken)
+    names_ = Names(dict(parameters), set(pointers), seen, encoded.mangled, set(parameters) | taken, moved)
     names_.scopes[0].update({name: name for name in parameters})
     reader = _Reader(names_, encoded, barrier_helpers, loop_variables(block))
     body = reader.kernel(block.block_items or [])
@@ -92,12 +93,12 @@ class _Reader:
     def kernel(self, nodes: Sequence[c_ast.Node]) -> Body:
         """The outermost block: early returns become guards; a return that cannot makes its statement opaque."""
         parts = [(node, self._item(node, unroll)) for node, unroll in _with_pragmas(nodes)]
-        kept: list[Stmt] = []
-        for node, part in parts:
+        rest: Body = ()
+        for node, part in reversed(parts):
             own = tuple(stmt for stmt in part if stmt != Jump("opaque"))  # no loop is left for it to leave
-            alone = structure((*own, Barrier()), "return", self.names.types)  # a statement behind it, any will do
-            kept += [self.opaque.node(node)] if jumps(alone) else own
-        return structure(tuple(kept), "return", self.names.types)
+            joined = structure(own + rest, "return", self.names.types)
+            rest = (self.opaque.node(node), *rest) if jumps(joined) else joined
+        return rest
 
     def block(self, node: c_ast.Node | None, kind: str = "") -> Body:
         """A nested statement or block in a scope of its own."""
@@ -168,14 +169,21 @@ class _Reader:
     def _assignment(self, node: c_ast.Assignment) -> Body:
         target = self.expr.target(node.lvalue)
         if isinstance(node.rvalue, c_ast.Assignment):
-            if node.op != "=":
-                raise Unsupported("nested assignment")
-            inner = self._assignment(node.rvalue)
-            last = inner[-1]
-            if not isinstance(last, Assign) or not isinstance(last.target, Var):
-                raise Unsupported("nested assignment")
-            return (*inner, Assign(target, last.target))
+            return self._chain(target, node)
         return (Assign(target, self.expr.read(node.rvalue), node.op),)
+
+    def _chain(self, target: Expr, node: c_ast.Assignment) -> Body:
+        """``a = b = e``: e goes to b, then b's value to a."""
+        inner = self._assignment(node.rvalue)
+        last = inner[-1]
+        if node.op != "=" or not isinstance(last, Assign) or last.op != "=":
+            raise Unsupported("nested assignment")
+        if isinstance(last.target, Var):
+            return (*inner, Assign(target, last.target))
+        same = infer(target, self.names.types) == infer(last.target, self.names.types) != ""
+        if not same or not isinstance(last.value, Const):
+            raise Unsupported("nested assignment")
+        return (*inner, Assign(target, last.value))
 
     def _call(self, node: c_ast.FuncCall) -> Body:
         if not isinstance(node.name, c_ast.ID):

@@ -88,7 +88,7 @@ class DeclReader:
     def _pointer(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...]) -> Body:
         """A pointer local: kept as ``array + offset`` for the normaliser to put into its uses."""
         pointer = self.expr.pointer(node.init) if node.init is not None and not dims else None
-        if pointer is None or ctype.endswith("**"):
+        if pointer is None or ctype.endswith("**") or node.name in self.names.moved or pointer[0] in self.names.moved:
             raise Unsupported("pointer")
         base, offset = pointer
         unique = self.names.declare(node.name, canonical(ctype)[:-1], True)

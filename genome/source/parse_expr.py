@@ -28,6 +28,8 @@ class Names:
         constants: Source name -> value of the integer constants in sight.
         mangled: Identifiers that stand for CUDA text.
         used: Names that may not be given again.
+        moved: Source names of pointers that are set again after their declaration.
+        aliases: Unique names of references, pointers and closures that opaque text declares, with what they may reach.
     """
 
     types: dict[str, str]
@@ -35,7 +37,13 @@ class Names:
     constants: dict[str, int]
     mangled: Mapping[str, str]
     used: set[str]
+    moved: frozenset[str] = frozenset()
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
+
+    def visible(self) -> set[str]:
+        """Unique names in sight."""
+        return {unique for scope in self.scopes for unique in scope.values()}
 
     def find(self, name: str) -> str | None:
         """The unique name of a local, or None for anything that the kernel does not declare."""
@@ -162,19 +170,26 @@ class ExprReader:
     def target(self, node: c_ast.Node) -> Expr:
         """What an assignment writes: a variable, an element or a member."""
         expr = self.read(node)
-        if not isinstance(expr, (Var, Index, Member)) or (isinstance(expr, Var) and expr.name in BUILTIN_INDICES):
+        fixed = isinstance(expr, Var) and (expr.name in BUILTIN_INDICES or expr.name in self.names.arrays)
+        if fixed or not isinstance(expr, (Var, Index, Member)):
             raise Unsupported("assignment target")
         return expr
 
     def _name(self, name: str) -> Expr:
         local = self.names.find(name)
         if local is not None:
-            return Var(local)
+            return Var(self._plain(local))
         if name in self.names.constants:
             return integer(self.names.constants[name])
         if is_constant_name(name):
             return Const("0" if name == "NULL" else name)
         return Var(self.names.mangled.get(name, name))
+
+    def _plain(self, name: str) -> str:
+        """The name, unless it stands for other variables: what touches an alias stays opaque."""
+        if name in self.names.aliases:
+            raise Unsupported(f"alias {name}")
+        return name
 
     def _unary(self, node: c_ast.UnaryOp) -> Expr:
         if node.op == "sizeof":
@@ -202,7 +217,7 @@ class ExprReader:
         match node:
             case c_ast.ID():
                 name = self.names.find(node.name)
-                return (name, zero) if name in self.names.arrays and name is not None else None
+                return (self._plain(name), zero) if name in self.names.arrays and name is not None else None
             case c_ast.UnaryOp(op="&"):
                 inner = self.read(node.expr)
                 return (
@@ -226,7 +241,7 @@ class ExprReader:
             base = base.name
         if isinstance(base, c_ast.ID):
             name = self.names.find(base.name) or self.names.mangled.get(base.name, base.name)
-            return Index(name, tuple(subscripts))
+            return Index(self._plain(name), tuple(subscripts))
         pointer = self.pointer(base)
         if pointer is None:
             raise Unsupported("subscripted expression")

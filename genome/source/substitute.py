@@ -20,6 +20,7 @@ from genome.ir.stmt import (
     expressions,
     flatten,
     map_exprs,
+    map_stmts,
     written_names,
 )  # fmt: skip
 from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, canonical, infer
@@ -86,14 +87,12 @@ class _State:
     axis: AxisHook
     values: dict[str, Expr] = field(default_factory=dict)
     pointers: dict[str, tuple[str, Expr]] = field(default_factory=dict)
-    roots: set[str] = field(default_factory=set)
 
 
 def forward(
     body: Body,
     types: Mapping[str, str],
     parameters: Mapping[str, bool],
-    shared: frozenset[str],
     axis: AxisHook,
     builtins: bool,
 ) -> Body:
@@ -103,7 +102,6 @@ def forward(
         body: A body with unique names.
         types: Type of each name.
         parameters: Parameter name -> whether it is a pointer.
-        shared: Names of shared arrays.
         axis: Sees each integer declaration with its substituted value; what it returns takes the variable's place.
         builtins: Whether ``threadIdx.x`` and the like may be moved.
     """
@@ -113,16 +111,20 @@ def forward(
     pinned = frozenset(name for s in opaque for name in (*s.reads, *s.writes))
     stable = {name for name, pointer in parameters.items() if not pointer and name not in assigned}
     stable |= set(BUILTIN_INDICES) if builtins else set()
-    local_arrays = {s.name for s in flatten(body) if isinstance(s, Decl) and s.dims}
     state = _State(dict(types), stable, pinned, frozenset(assigned), axis)
-    state.roots = (
-        {name for name, pointer in parameters.items() if pointer and not _moved(name, body)} | shared | local_arrays
+    result = _walk(body, state)
+    return map_stmts(result, lambda stmt: (_reaching(stmt, state.pointers),)) if state.pointers else result
+
+
+def _reaching(stmt: Stmt, pointers: Mapping[str, tuple[str, Expr]]) -> Stmt:
+    """Opaque text that uses a pointer also uses the array behind it."""
+    if not isinstance(stmt, Opaque):
+        return stmt
+    reads, writes = (
+        tuple(dict.fromkeys([*used, *(pointers[name][0] for name in used if name in pointers)]))
+        for used in (stmt.reads, stmt.writes)
     )
-    return _walk(body, state)
-
-
-def _moved(name: str, body: Body) -> bool:
-    return any(isinstance(s, Assign) and s.target == Var(name) for s in flatten(body))
+    return replace(stmt, reads=reads, writes=writes)
 
 
 def _walk(body: Body, state: _State) -> Body:
@@ -172,17 +174,16 @@ def _integer(stmt: Decl, state: _State) -> Body:
 
 
 def _pointer(stmt: Decl, state: _State) -> Body:
-    """A pointer local: put into its uses when it never moves, else opaque."""
+    """A pointer local goes into its uses; where opaque text uses it too, its declaration stays as opaque text."""
     assert stmt.init is not None
     base, offset = _split(_apply(stmt.init, state))
-    fixed = base in state.roots and stmt.name not in state.assigned and stmt.name not in state.pinned
-    if not fixed:
+    kept: Body = ()
+    if stmt.name in state.pinned:
         text = f"{stmt.ctype} {stmt.name} = {ExprPrinter(Target.CUDA, state.types).text(_apply(stmt.init, state))};"
-        writes = () if stmt.ctype.startswith("const ") else (base,)
-        return (Opaque(text, (base, *names(offset)), writes, False, (stmt.name,)),)
+        kept = (Opaque(text, (base, *names(offset)), declares=(stmt.name,)),)
     if movable(offset, state.stable):
         state.pointers[stmt.name] = (base, offset)
-        return ()
+        return kept
     name = f"{stmt.name}_offset"
     while name in state.types:
         name += "_"
@@ -190,7 +191,7 @@ def _pointer(stmt: Decl, state: _State) -> Body:
     state.types[name] = ctype
     state.stable.add(name)
     state.pointers[stmt.name] = (base, Var(name))
-    return (Decl(name, ctype, (), offset, Space.PRIVATE, True),)
+    return (*kept, Decl(name, ctype, (), offset, Space.PRIVATE, True))
 
 
 def _split(expr: Expr) -> tuple[str, Expr]:

@@ -13,7 +13,7 @@ import pytest
 
 from genome.ir.print_source import print_kernel
 from genome.source.frontend import parse_kernel
-from genome.source.verbatim import translate_verbatim
+from genome.source.verbatim import verbatim_kernel
 from genome.variant import Target
 
 SOURCES = Path(__file__).parents[1] / "golden" / "source"
@@ -83,7 +83,7 @@ def printed(name: str, target: Target) -> tuple[str, str]:
 
 def verbatim(name: str, target: Target) -> tuple[str, str]:
     text, entry, arguments = read(name)
-    return translate_verbatim(text, entry, target, path=f"{name}.cu", template_args=arguments), entry
+    return print_kernel(verbatim_kernel(text, entry, path=f"{name}.cu", template_args=arguments), target), entry
 
 
 FORMS = [printed, verbatim]
