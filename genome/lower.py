@@ -11,6 +11,7 @@ from genome.analysis.races import race
 from genome.genes import Genome
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
 from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Kernel
+from genome.ir.print_errors import PrintError
 from genome.ir.print_source import print_kernel
 from genome.ir.stmt import Body, If, Loop, Stmt, map_stmts
 from genome.limits import DeviceLimits
@@ -37,15 +38,23 @@ def lower(
     result = replay(spec, genome, transforms, Context(spec, target, limits))
     source_form = _is_source_form(result)
     kernel = spec_kernel(spec, result.kernel.macros) if source_form else seal(result.kernel)
-    kernel = replace(kernel, params=result.kernel.params, launch_bounds=result.kernel.launch_bounds,
-                     options=result.kernel.options)  # fmt: skip
+    kernel = replace(
+        kernel,
+        params=result.kernel.params,
+        launch_bounds=result.kernel.launch_bounds,
+        options=result.kernel.options,
+    )
     problem = _static_problem(kernel, spec, limits, source_form)
     if problem is not None:
         return Rejection(genome, problem)
+    try:
+        source = print_kernel(kernel, target)
+    except PrintError as error:
+        return Rejection(genome, str(error), "print")
     return Variant(
         kernel=spec.name,
         target=target,
-        source=print_kernel(kernel, target),
+        source=source,
         steps=(_launch(spec, kernel),),
         guard=_guard(spec, kernel),
         options=_options(kernel, target),
@@ -104,7 +113,7 @@ def shared_bytes(kernel: Kernel) -> int:
 
 def block_of(spec: KernelSpec, kernel: Kernel) -> tuple[int, int, int]:
     """Threads of a block along x, y, z."""
-    block = list(spec.launch.block)
+    block = list(kernel.block or spec.launch.block)
     for axis in kernel.axes:
         block["xyz".index(axis.dim)] = axis.threads
     return block[0], block[1], block[2]
@@ -155,7 +164,7 @@ def _launch(spec: KernelSpec, kernel: Kernel) -> Launch:
     for index, extent in enumerate(spec.launch.grid):
         grid[index] = GridAxis(extent)
     for index, extent in enumerate(spec.launch.domain):
-        grid[index] = GridAxis(extent, spec.launch.block[index])
+        grid[index] = GridAxis(extent, block_of(spec, kernel)[index])
     for axis in kernel.axes:
         domain = spec.launch.domain["xyz".index(axis.domain_dim)]
         grid["xyz".index(axis.dim)] = GridAxis(domain, axis.tile)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from genome.analysis.effects import effects
 from genome.genes import Gene, Genome
 from genome.ir.expr import Binary, Expr, Var, conjunction
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Decl, If
-from genome.source.frontend import parse_kernel
+from genome.ir.stmt import Decl, If, Opaque, flatten
+from genome.source.frontend import SourceError, parse_kernel
+from genome.source.verbatim import verbatim_kernel
 from genome.spec import KernelSpec
 from genome.transforms.base import Context, Phase, Transform
 from genome.transforms.mapping import write_mapping
@@ -45,14 +47,19 @@ def pristine(
     defines: tuple[tuple[str, str], ...],
     include_dirs: tuple[str, ...],
 ) -> Kernel:
-    """The kernel as the user wrote it, parsed once a set of defines.
+    """The kernel as the user wrote it, read once a set of defines; as text where it is outside the subset.
 
     Raises:
-        SourceError: If it cannot be parsed.
+        SourceError: If the file cannot be preprocessed or the kernel is not in it.
     """
-    return parse_kernel(
-        source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
-    )
+    try:
+        return parse_kernel(
+            source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
+        )
+    except SourceError:
+        return verbatim_kernel(
+            source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
+        )
 
 
 def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> Kernel:
@@ -65,7 +72,16 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
         kernel = lock_geometry(kernel)
     axes = tuple(replace(axis, threads=spec.launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
     facts = tuple((name, by) for name, by in spec.assumptions.divisible)
-    return replace(kernel, axes=axes, multiples=kernel.multiples + facts, macros=tunables)
+    block = spec.launch.block if spec.launch.domain and not axes and not _fixes_its_block(kernel) else None
+    return replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
+
+
+def _fixes_its_block(kernel: Kernel) -> bool:
+    """True if a kernel without axes may rely on the shape of its block: it shares memory or synchronises."""
+    words = ("__shared__", "__sync", "cooperative_groups", "__shfl", "__ballot", "warpSize")
+    seen = effects(kernel.body)
+    hidden = kernel.verbatim + "".join(s.text for s in flatten(kernel.body) if isinstance(s, Opaque))
+    return bool(kernel.shared) or seen.barriers or any(word in hidden for word in words)
 
 
 def lock_geometry(kernel: Kernel) -> Kernel:

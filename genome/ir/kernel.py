@@ -123,6 +123,9 @@ class Kernel:
         options: Compile options that genes asked for (``fast-math``), in the engine's own words.
         launch_bounds: ``__launch_bounds__`` of the source, printed back.
         prelude: Verbatim text in front of the kernel (helpers, constants, structs, macros).
+        verbatim: Body text of a kernel outside the subset (``body`` is then empty): only macros, block shape,
+            qualifiers and options are genes.
+        block: Threads along x, y, z where a gene changed the launch of a kernel without axes; else None.
         macros: Names and values of the tunable macros that the source uses.
     """
 
@@ -143,6 +146,8 @@ class Kernel:
     options: tuple[str, ...] = ()
     launch_bounds: str = ""
     prelude: str = ""
+    verbatim: str = ""
+    block: tuple[int, int, int] | None = None
     macros: tuple[tuple[str, str], ...] = field(default=())
 
     def param(self, name: str) -> Param | None:

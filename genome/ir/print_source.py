@@ -21,6 +21,8 @@ def print_kernel(kernel: Kernel, target: Target) -> str:
     Raises:
         PrintError: If the kernel uses something that the target does not have.
     """
+    if kernel.verbatim:
+        return kernel_text(kernel, target, kernel.verbatim)
     printer = _printer(kernel, target)
     lines = [_signature(kernel, target), "{"]
     lines += [f"{INDENT}{printer.declaration(decl)};" for decl in kernel.shared]

@@ -16,6 +16,13 @@ def axis_sites(kernel: Kernel) -> tuple[Site, ...]:
     return tuple(Site(axis.name, f"parallel.{axis.dim}") for axis in kernel.axes)
 
 
+def block_sites(kernel: Kernel) -> tuple[Site, ...]:
+    """The axes; for a kernel without axes whose block may change, the launch dimensions that have threads."""
+    if kernel.axes or kernel.block is None:
+        return axis_sites(kernel)
+    return tuple(Site(f"block.{dim}", f"parallel.{dim}") for dim, n in zip("xyz", kernel.block, strict=True) if n > 1)
+
+
 def sequential_loops(kernel: Kernel) -> tuple[Loop, ...]:
     """The loops that the user wrote, in program order of the body."""
     roles = (LoopRole.SEQUENTIAL, LoopRole.TILE, LoopRole.STRIP)
