@@ -15,6 +15,7 @@ from evo.engine import run_campaign
 from evo.report import write_outputs
 from evo.report.summary import best_json
 from evo.result import CampaignResult, StopReason
+from evo.wire import transforms
 
 
 @click.command()
@@ -51,6 +52,6 @@ def _evolve(plan: Campaign, resume: bool) -> CampaignResult:
     """Runs the campaign under a screen; Ctrl-C ends it early, with the best so far written all the same."""
     with make_screen(plan) as screen, stop_on_signals(screen.say) as stop:
         result = run_campaign(plan, observer=screen, resume=resume, stop=stop)
-        write_outputs(plan, result, plan.output)
+        write_outputs(plan, result, plan.output, transforms())
         screen.written(plan.output)
     return result

@@ -31,7 +31,7 @@ def convergence_png(result: CampaignResult) -> bytes:
         _log_if_wide(axes, [p.speedup or 1 for p in good])
     if bad:
         axes.scatter([p.evaluation for p in bad], [0.02] * len(bad), s=16, color=WARM, marker="x", linewidths=1,
-                     transform=axes.get_xaxis_transform(), label="wrong or failed", zorder=2, clip_on=False)  # fmt: skip
+                     transform=axes.get_xaxis_transform(), label="wrong or failed", zorder=2)  # fmt: skip
     axes.axhline(1, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.set_xlabel("measurements")
     axes.set_ylabel("speed-up")
@@ -103,8 +103,9 @@ def roofline_png(result: CampaignResult) -> bytes | None:
         axes.scatter([first.intensity], [first.gflops], s=46, facecolors="white", edgecolors=colour, linewidths=1.6,
                      zorder=4)  # fmt: skip
         if second and _placed(second):
+            arrow = {"arrowstyle": "->", "color": colour, "linewidth": 1.4, "shrinkA": 5, "shrinkB": 5}
             axes.annotate("", xy=(second.intensity, second.gflops), xytext=(first.intensity, first.gflops), zorder=3,
-                          arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 1.4, "shrinkA": 5, "shrinkB": 5})  # fmt: skip
+                          arrowprops=arrow)  # fmt: skip
             axes.scatter([second.intensity], [second.gflops], s=46, color=colour, zorder=4, label=label)
     axes.set_xlabel("arithmetic intensity, FLOP/byte")
     axes.set_ylabel("GFLOP/s")

@@ -1,0 +1,95 @@
+"""``report.html``: one self-contained page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evo.campaign_types import Campaign
+from evo.report.changes import Describe
+from evo.report.markup import bullets, picture, section, text
+from evo.report.page_parts import (
+    agents_part,
+    archive_part,
+    cards,
+    environment_part,
+    genes_part,
+    roofline_part,
+    sizes_part,
+    surrogate_part,
+    usage_part,
+)
+from evo.report.style import CSS
+from evo.report.summary import times
+from evo.result import CampaignResult
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """PNG bytes; the roofline is None where nothing is known of the work."""
+
+    convergence: bytes
+    agents: bytes
+    roofline: bytes | None
+
+
+def report_html(campaign: Campaign, result: CampaignResult, pictures: Pictures, describe: Describe) -> str:
+    """The whole page."""
+    title = f"{result.kernel} on {result.device.name}"
+    body = [
+        _header(result),
+        cards(result),
+        sizes_part(result),
+        section("What was changed, and what each change is worth", genes_part(result, describe)),
+        section(
+            "How the search went",
+            picture(
+                pictures.convergence,
+                "Speed-up against measurements",
+                "Each dot is a measured variant, the line the best so far. These are estimates of the search; "
+                "the figure on top comes from the final comparison.",
+            ),
+        ),
+        _pair(
+            section("Agents", agents_part(pictures.agents)),
+            section("Roofline", roofline_part(result, pictures.roofline)),
+        ),
+        section("Surrogate", surrogate_part(campaign, result)),
+        section("Other good variants", archive_part(result)),
+        section("How to use the result", usage_part(campaign, result)),
+        section("Notes", bullets([text(note) for note in result.notes])),
+        section("Environment", environment_part(campaign, result)),
+    ]
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{text(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{CSS}</style></head>\n'
+        "<body><main>\n" + "\n".join(part for part in body if part) + "\n</main></body></html>\n"
+    )
+
+
+def _header(result: CampaignResult) -> str:
+    comparison = result.comparison
+    if result.improved:
+        hero = (
+            f'<div class="hero"><strong>{text(times(comparison.speedup))}</strong>'
+            f"<span>faster, 95% interval {text(times(comparison.low))} to {text(times(comparison.high))}</span></div>"
+            if comparison.processes
+            else f'<div class="hero"><strong>{text(times(comparison.speedup))}</strong>'
+            "<span>faster in the search, not yet proven</span></div>"
+        )
+    else:
+        hero = '<div class="hero none"><strong>No gain</strong><span>the kernel as it is stays the best</span></div>'
+    if comparison.verified:
+        sizes = len(comparison.sizes) + len(comparison.checks)
+        badge = '<span class="badge good">verified</span>'
+        detail = f"right at {sizes} sizes, measured in {comparison.processes} fresh processes"
+    else:
+        badge = '<span class="badge bad">not verified</span>'
+        detail = comparison.message or "the final comparison did not run"
+    return (
+        f"<header><h1>{text(result.kernel)} <span>on {text(result.device.name)}</span></h1>{hero}"
+        f'<p>{badge} <span class="muted">{text(detail)}</span></p></header>'
+    )
+
+
+def _pair(left: str, right: str) -> str:
+    return f'<div class="pair">{left}{right}</div>' if left and right else left or right

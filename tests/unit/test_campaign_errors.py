@@ -1,0 +1,149 @@
+"""Bad campaign files: one message each, with file, line, field and how to mend it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evo.campaign import CampaignError, Overrides, load_campaign
+from genome.source.frontend import SourceError
+
+KERNEL = """\
+__global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x;
+  int r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (r < M && c < N) {
+    float sum = 0.0f;
+    for (int k = 0; k < K; k++) sum += A[r * K + k] * B[k * N + c];
+    C[r * N + c] = sum;
+  }
+}
+"""
+GOOD = """\
+version: 1
+kernel: {source: kernel.cu, entry: matmul}
+arguments:
+  - {name: A, dtype: float32, shape: [M, K]}
+  - {name: B, dtype: float32, shape: [K, N]}
+  - {name: C, dtype: float32, shape: [M, N], role: out}
+  - {name: M, dtype: int32, value: M}
+  - {name: N, dtype: int32, value: N}
+  - {name: K, dtype: int32, value: K}
+launch:
+  domain: {x: N, y: M}
+  block: {x: 16, y: 16}
+sizes:
+  - {M: 64, N: 48, K: 32}
+reference: reference.py:product
+output: out
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "kernel.cu").write_text(KERNEL)
+    (tmp_path / "reference.py").write_text("def product(inputs, sizes):\n    return inputs['A'] @ inputs['B']\n")
+    (tmp_path / "campaign.yaml").write_text(GOOD)
+    return tmp_path
+
+
+def test_the_good_file_is_good(folder: Path) -> None:
+    campaign = load_campaign(folder / "campaign.yaml")
+    assert campaign.spec.launch.block == (16, 16, 1)
+    assert len(campaign.spec.check_sizes) >= 3
+
+
+BAD = [
+    ("version: 1\n", "", 1, "version", "add `version:`"),
+    ("output: out", "ouput: out", 16, "ouput", "did you mean 'output'"),
+    ("shape: [M, N], role", "shpe: [M, N], role", 6, "arguments[2].shpe", "did you mean 'shape'"),
+    ("source: kernel.cu", "source: missing.cu", 2, "kernel.source", "no such file"),
+    ("entry: matmul", "entry: matmull", 2, "kernel.entry", "did you mean 'matmul'"),
+    ("name: A, dtype: float32", "name: A, dtype: flaot32", 4, "arguments[0].dtype", "did you mean 'float32'"),
+    ("name: A, dtype: float32", "name: A, dtype: float64", 4, "arguments[0].dtype", "expected float32"),
+    ("shape: [M, K]", "shape: [abs(M), K]", 4, "arguments[0].shape[0]", "calls are not allowed"),
+    ("shape: [M, K]", "shape: [M, Q]", 4, "arguments[0].shape[1]", "'Q' is not a size"),
+    ("shape: [M, K]", "shape: [M - 64, K]", 4, "arguments[0].shape[0]", "positive extent"),
+    ("role: out", "role: output", 6, "arguments[2].role", "did you mean 'out'"),
+    (", role: out", "", 3, "arguments", "no output"),
+    ("name: B, dtype: float32, shape: [K, N]", "name: B, dtype: float32, shape: [K, N], role: out", 5,
+     "arguments[1].role", "const in the kernel"),
+    ("name: A,", "name: D,", 4, "arguments[0].name", "expected 'A'"),
+    ("  - {name: K, dtype: int32, value: K}\n", "", 3, "arguments", "'K' is missing"),
+    ("x: 16, y: 16", "x: 64, y: 64", 12, "launch.block", "4096 threads"),
+    ("x: 16, y: 16", "x: sixteen", 12, "launch.block[0]", "expected an integer"),
+    ("domain: {x: N, y: M}", "dommain: {x: N, y: M}", 11, "launch.dommain", "did you mean 'domain'"),
+    ("domain: {x: N, y: M}", "domain: {x: N, y: M}\n  grid: {x: 1}", 10, "launch", "exactly one"),
+    ("M: 64, N: 48", "M: -64, N: 48", 14, "sizes[0].M", "positive integer"),
+    ("M: 64, N: 48", "M: 1000000, N: 500000", 14, "sizes[0]", "GiB"),
+    ("reference.py:product", "reference.py:produkt", 15, "reference", "did you mean 'product'"),
+    ("reference.py:product", "nothing.py:product", 15, "reference", "no such file"),
+    ("reference.py:product", "product", 15, "reference", "file.py:function"),
+    ("output: out", "output: kernel.cu/out", 16, "output", "is a file"),
+    ("output: out", "knowledge: mysql://a:secret@b/c", 16, "knowledge", "postgresql+psycopg"),
+    ("output: out", "output: out\noutput: other", 17, "output", "given twice"),
+    ("output: out", "check_sizes: [{M: 3, N: 5, K: 7}]", 16, "check_sizes", "at least three"),
+    ("output: out", "assume: {divisible: {K: 24}}", 16, "assume.divisible.K", "24 does not divide"),
+    ("output: out", "assume: {ranges: {M: [1, 32]}}", 16, "assume.ranges.M", "outside [1, 32]"),
+    ("output: out", "transforms: {forbid: [unrol]}", 16, "transforms.forbid[0]", "did you mean 'unroll'"),
+    ("output: out", "tunables: {TILE: [16]}", 16, "tunables.TILE", "does not use 'TILE'"),
+    ("output: out", "budget: {evaluations: 0}", 16, "budget.evaluations", "at least 1"),
+    ("output: out", "epsilon: 1.5", 16, "epsilon", "at most 1"),
+    ("output: out", "device: gpu", 16, "device", "evo-tune devices"),
+    ("output: out", "seed: 1.5", 16, "seed", "expected an integer"),
+    ("output: out", "restrictions: [TILE % 4 == 0]", 16, "restrictions[0]", "'TILE' is not a tunable"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "field", "words"), BAD, ids=[f"{b[3]}-{b[4][:12]}" for b in BAD])
+def test_bad_fields(folder: Path, old: str, new: str, line: int, field: str, words: str) -> None:
+    assert GOOD.count(old) == 1
+    path = folder / "campaign.yaml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(CampaignError) as caught:
+        load_campaign(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}:{line}: {field}: "), message
+    assert words in message
+    assert "secret" not in message and "\n" not in message
+    assert not (folder / "out").exists()
+
+
+def test_not_yaml_names_the_line(folder: Path) -> None:
+    path = folder / "campaign.yaml"
+    path.write_text(GOOD.replace("sizes:", "sizes: ]"))
+    with pytest.raises(CampaignError, match=r"campaign\.yaml:13: not valid YAML"):
+        load_campaign(path)
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "empty"), ("- 1\n", "got a list"), ("kernel\n", "got 'kernel'")])
+def test_other_documents(folder: Path, text: str, words: str) -> None:
+    path = folder / "campaign.yaml"
+    path.write_text(text)
+    with pytest.raises(CampaignError, match=words):
+        load_campaign(path)
+
+
+def test_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(CampaignError, match="evo-tune init"):
+        load_campaign(tmp_path / "campaign.yaml")
+
+
+def test_unparsable_kernel_names_its_line(folder: Path) -> None:
+    (folder / "kernel.cu").write_text(KERNEL.replace("sum;\n  }", "sum;\n"))
+    with pytest.raises(SourceError, match=r"kernel\.cu:\d+: .*cannot be parsed"):
+        load_campaign(folder / "campaign.yaml")
+
+
+def test_database_url_from_the_environment_is_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVO_TUNE_DATABASE_URL", "sqlite:///x")
+    with pytest.raises(CampaignError, match=r"expected auto, none or postgresql\+psycopg"):
+        load_campaign(folder / "campaign.yaml")
+
+
+def test_overrides_win_over_the_file(folder: Path) -> None:
+    overrides = Overrides(device="opencl:1", evaluations=7, minutes=0.5, seed=9, output=folder / "x", knowledge="none")
+    campaign = load_campaign(folder / "campaign.yaml", overrides)
+    assert (campaign.device, campaign.budget.evaluations, campaign.budget.minutes) == ("opencl:1", 7, 0.5)
+    assert (campaign.seed, campaign.output, campaign.use_knowledge) == (9, folder / "x", False)
