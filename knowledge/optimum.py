@@ -7,6 +7,7 @@ or a crash, whose cause may be the machine) is no optimum.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, exists, func, select
@@ -24,17 +25,22 @@ def refresh_optima(
     connection: Connection, kernel: int, hardware: int, toolchain: int, campaign: int, variant: int, genome: int,
     outcome: Outcome,
 ) -> None:  # fmt: skip
-    """Takes one recorded outcome into account."""
-    if outcome.speedup is None:
+    """Takes one recorded outcome into account; its evaluations are in the table already.
+
+    Writers of the same problem do this one after the other (the problem's row is locked), so that the last one sees
+    the evaluations of all.
+    """
+    if outcome.speedup is None or _is_faulty(connection, hardware, variant):
         _dethrone(connection, kernel, hardware, variant)
         return
-    for evaluation in outcome.evaluations:
-        if evaluation.status is not Status.OK or evaluation.timing is None or evaluation.fallback:
-            continue
-        key = {"kernel_id": kernel, "hardware_id": hardware, "toolchain_id": toolchain,
-               "problem_id": _problem_id(connection, kernel, evaluation.size)}  # fmt: skip
+    timed = [
+        evaluation.size for evaluation in outcome.evaluations
+        if evaluation.status is Status.OK and evaluation.timing is not None and not evaluation.fallback
+    ]  # fmt: skip
+    for problem in _locked_problems(connection, kernel, timed):
+        key = {"kernel_id": kernel, "hardware_id": hardware, "toolchain_id": toolchain, "problem_id": problem}
         best_ms = connection.execute(_times(key).where(schema.evaluation.c.variant_id == variant)).one().best_ms
-        baseline_ms = baselines(connection, [campaign]).get((campaign, key["problem_id"]))
+        baseline_ms = baselines(connection, [campaign]).get((campaign, problem))
         values = {
             **key, "variant_id": variant, "genome_id": genome, "campaign_id": campaign,
             "agent": encode.text(outcome.lineage.agent, encode.NAME_LENGTH), "best_ms": best_ms,
@@ -49,7 +55,7 @@ def _offer(connection: Connection, key: dict[str, int], values: dict[str, Any]) 
     statement = insert(table).values(**values)
     better = (statement.excluded.best_ms < table.c.best_ms) | (table.c.variant_id == statement.excluded.variant_id)
     fresh = {name: statement.excluded[name] for name in values if name not in key}
-    before = connection.execute(select(table).where(*_matches(key)).with_for_update()).one_or_none()
+    before = connection.execute(select(table).where(*_matches(key))).one_or_none()
     connection.execute(
         statement.on_conflict_do_update(
             constraint=table.primary_key, set_={**fresh, "updated_at": func.now()}, where=better
@@ -61,15 +67,23 @@ def _offer(connection: Connection, key: dict[str, int], values: dict[str, Any]) 
 
 def _dethrone(connection: Connection, kernel: int, hardware: int, variant: int) -> None:
     """After a failure: the optima that this variant holds go to the next best."""
-    table = schema.optimum
-    held = connection.execute(
+    table, problem = schema.optimum, schema.problem
+    held = (
         select(table)
         .where(table.c.kernel_id == kernel, table.c.hardware_id == hardware, table.c.variant_id == variant)
         .order_by(table.c.toolchain_id, table.c.problem_id)
-        .with_for_update()
-    ).all()
-    for row in held:
+    )
+    affected = {row.problem_id for row in connection.execute(held)}
+    labels = connection.execute(select(problem.c.label).where(problem.c.id.in_(sorted(affected)))).scalars().all()
+    _locked_problems(connection, kernel, labels)
+    for row in connection.execute(held).all():
         _elect(connection, {column.name: getattr(row, column.name) for column in table.primary_key}, row)
+
+
+def _is_faulty(connection: Connection, hardware: int, variant: int) -> bool:
+    table = schema.evaluation
+    fault = exists().where(table.c.variant_id == variant, table.c.hardware_id == hardware, table.c.status.in_(_FAULTS))
+    return bool(connection.execute(select(fault)).scalar_one())
 
 
 def _elect(connection: Connection, key: dict[str, int], before: Row[Any]) -> None:
@@ -120,9 +134,9 @@ def _matches(key: dict[str, int]) -> list[Any]:
     return [schema.optimum.c[name] == value for name, value in key.items()]
 
 
-def _problem_id(connection: Connection, kernel: int, size: str) -> int:
+def _locked_problems(connection: Connection, kernel: int, sizes: Sequence[str]) -> list[int]:
+    """Ids of the problems, their rows locked in one order against other writers (but not against references)."""
     table = schema.problem
-    label = encode.text(size, encode.NAME_LENGTH)
-    return int(
-        connection.execute(select(table.c.id).where(table.c.kernel_id == kernel, table.c.label == label)).scalar_one()
-    )
+    labels = [encode.text(size, encode.NAME_LENGTH) for size in sizes]
+    query = select(table.c.id).where(table.c.kernel_id == kernel, table.c.label.in_(labels)).order_by(table.c.id)
+    return [int(found) for found in connection.execute(query.with_for_update(key_share=True)).scalars()]

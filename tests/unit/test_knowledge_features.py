@@ -125,7 +125,8 @@ def test_genome_features_know_axes_factors_and_unknown_transforms() -> None:
 
 def test_gene_columns_tell_sites_and_words_apart() -> None:
     columns = gene_columns(Genome((
-        Gene.of("macro", Site("TILE", "macro[0]"), value="32"), Gene.of("macro", Site("MODE", "macro[1]"), value="fast"),
+        Gene.of("macro", Site("TILE", "macro[0]"), value="32"),
+        Gene.of("macro", Site("MODE", "macro[1]"), value="fast"),
         Gene.of("unroll", Site("k", "reduction[1]"), factor=4),
     )))  # fmt: skip
     assert columns["macro@TILE.value"] == 5.0 and columns["macro@MODE.value=fast"] == 1.0
