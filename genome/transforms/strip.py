@@ -9,7 +9,7 @@ from dataclasses import replace
 from genome.analysis.effects import loop_nest
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, rewrite
-from genome.ir.kernel import Kernel
+from genome.ir.kernel import Divisible, Kernel
 from genome.ir.poly import multiple_of, poly, simplify
 from genome.ir.stmt import (
     Body,
@@ -71,6 +71,10 @@ class _SplitLoop(ABC):
             return split_loop(stmt, factor, outer, inner, kernel, self._inner_unroll())
 
         body = map_stmts(kernel.body, split)
+        extent = poly(found[1].upper) - poly(found[1].lower)
+        if factor and extent.constant is None and multiple_of(extent, dict(kernel.multiples)) % factor == 0:
+            # What the campaign grants is guarded all the same: the baseline runs where it does not hold.
+            kernel = kernel.require(Divisible(extent.to_expr(), factor))
         return replace(kernel, body=body, multiples=(*kernel.multiples, (outer, factor)))
 
     @abstractmethod

@@ -1,0 +1,269 @@
+"""Legality: each structural transform refuses the near miss, says why, and what would grant it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from genome.analysis.races import race
+from genome.genes import Gene, Genome, Site
+from genome.ir.stmt import Barrier, map_stmts
+from genome.limits import DeviceLimits
+from genome.lower import lower
+from genome.moves import moves, survey
+from genome.replay import replay
+from genome.sizes import SizeExpr
+from genome.spec import ArgSpec, Assumptions, KernelSpec, LaunchSpec, ProblemSize, Role, Steering, Tunable
+from genome.transforms.base import Context
+from genome.transforms.builtin import BUILTIN
+from genome.variant import Rejection, Target, Variant
+
+MATMUL = """
+__global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x;
+  int r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (r < M && c < N) {
+    float sum = 0.0f;
+    for (int k = 0; k < K; k++) sum += A[r * K + k] * B[k * N + c];
+    C[r * N + c] = sum;
+  }
+}
+"""
+LIMITS = DeviceLimits()
+ROW, COL, DEPTH = Site("r", "parallel.y"), Site("c", "parallel.x"), Site("k", "reduction[0]")
+
+
+def spec_of(source: str, entry: str, arrays: dict[str, Role], scalars: tuple[str, ...], domain: tuple[str, ...],
+            block: tuple[int, int, int] = (16, 16, 1), **grants: object) -> KernelSpec:  # fmt: skip
+    args = [ArgSpec(name, "float32", role, (SizeExpr("4096"),)) for name, role in arrays.items()]
+    args += [ArgSpec(name, "int32", value=SizeExpr(name)) for name in scalars]
+    return KernelSpec(
+        entry, source, entry, tuple(args), LaunchSpec(block, tuple(SizeExpr(d) for d in domain)),
+        (ProblemSize(tuple((name, 64) for name in scalars)),), assumptions=Assumptions(**grants),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def matmul(**grants: object) -> KernelSpec:
+    arrays = {"A": Role.IN, "B": Role.IN, "C": Role.OUT}
+    return spec_of(MATMUL, "matmul", arrays, ("M", "N", "K"), ("N", "M"), **grants)
+
+
+def genes(*items: Gene) -> Genome:
+    return Genome(items)
+
+
+def lowered(spec: KernelSpec, genome: Genome, target: Target = Target.OPENCL) -> Variant:
+    variant = lower(spec, genome, BUILTIN, target, LIMITS)
+    assert isinstance(variant, Variant), variant
+    return variant
+
+
+def reason(spec: KernelSpec, gene: Gene, *before: Gene, target: Target = Target.OPENCL) -> str:
+    skipped = lowered(spec, genes(*before, gene), target).skipped
+    assert [item.gene for item in skipped] == [gene]
+    return skipped[0].reason
+
+
+def test_the_empty_genome_is_the_baseline_as_written() -> None:
+    variant = lowered(matmul(), genes())
+    assert variant.genome == Genome()
+    assert "for (int k = 0; k < K; k++)" in variant.source
+    assert variant.launches[0].block == (16, 16, 1)
+    assert [axis.blocks({"M": 33, "N": 17, "K": 1}) for axis in variant.launches[0].grid] == [2, 3, 1]
+
+
+def test_the_grid_follows_from_the_tile() -> None:
+    genome = genes(Gene.of("block_shape", COL, threads=8), Gene.of("coarsen_blocked", COL, factor=4),
+                   Gene.of("coarsen_strided", COL, factor=2))  # fmt: skip
+    launch = lowered(matmul(), genome).launches[0]
+    assert launch.block == (8, 16, 1)
+    assert launch.grid[0].blocks({"M": 1, "N": 65, "K": 1}) == 2
+
+
+def test_an_axis_swap_moves_the_domain_with_the_axis() -> None:
+    launch = lowered(matmul(), genes(Gene.of("axis_swap", ROW), Gene.of("block_shape", ROW, threads=32))).launches[0]
+    assert launch.block == (32, 16, 1)
+    assert [axis.blocks({"M": 33, "N": 16, "K": 1}) for axis in launch.grid] == [2, 1, 1]
+
+
+def test_genes_find_their_site_by_role_in_a_kernel_with_other_names() -> None:
+    foreign = Gene.of("coarsen_blocked", Site("column", "parallel.x"), factor=4)
+    variant = lowered(matmul(), genes(foreign))
+    assert variant.genome.genes[0].site == COL
+
+
+def test_unknown_transforms_and_sites_are_skipped_with_a_reason() -> None:
+    assert "no transform named" in reason(matmul(), Gene.of("teleport", COL))
+    assert "no site" in reason(matmul(), Gene.of("unroll", Site("zz", "loop[7]"), factor=2))
+
+
+def test_register_tiling_needs_several_elements_a_thread() -> None:
+    assert "no site" in reason(matmul(), Gene.of("register_tile", Site("instances", "instances")))
+
+
+def test_staging_needs_a_constant_trip() -> None:
+    assert "strip-mine" in reason(matmul(no_alias=True), Gene.of("shared_tile", Site("A", "read.reused[0]"), pad=0, transpose=0))
+
+
+def test_staging_refuses_an_array_that_the_kernel_writes() -> None:
+    source = MATMUL.replace("C[r * N + c] = sum;", "C[r * N + c] = sum; B[r * N + c] = sum;")
+    source = source.replace("const float* B", "float* B")
+    spec = replace(matmul(no_alias=True), source=source)
+    strip = Gene.of("strip", DEPTH, factor=8)
+    assert "written by the kernel" in reason(spec, Gene.of("shared_tile", Site("B"), pad=0, transpose=0), strip)
+
+
+def test_staging_refuses_what_may_alias_and_names_the_grant() -> None:
+    source = """
+    __global__ void blur(const float* x, float* y, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= 1 && i < n - 1) y[i] = x[i - 1] + x[i] + x[i + 1];
+    }"""
+    arrays = {"x": Role.IN, "y": Role.OUT}
+    stage = Gene.of("shared_tile", Site("x"), pad=0, transpose=0)
+    spec = spec_of(source, "blur", arrays, ("n",), ("n",), (64, 1, 1))
+    assert "assume.no_alias" in reason(spec, stage)
+    granted = replace(spec, assumptions=Assumptions(no_alias=True))
+    variant = lowered(granted, genes(stage))
+    assert not variant.skipped
+    assert "x_tile[66]" in variant.source
+
+
+def test_staging_refuses_an_address_that_differs_within_the_block() -> None:
+    source = """
+    __global__ void gather(const float* x, const int* at, float* y, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) y[i] = x[at[i]];
+    }"""
+    arrays = {"x": Role.IN, "at": Role.IN, "y": Role.OUT}
+    spec = spec_of(source, "gather", arrays, ("n",), ("n",), (64, 1, 1), no_alias=True)
+    assert "not affine" in reason(spec, Gene.of("shared_tile", Site("x"), pad=0, transpose=0))
+
+
+def test_staging_refuses_a_read_under_a_condition() -> None:
+    source = """
+    __global__ void edge(const float* x, float* y, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) y[i] = i + 1 < n ? x[i + 1] : 0.0f;
+    }"""
+    spec = spec_of(source, "edge", {"x": Role.IN, "y": Role.OUT}, ("n",), ("n",), (64, 1, 1), no_alias=True)
+    assert "under a condition" in reason(spec, Gene.of("shared_tile", Site("x"), pad=0, transpose=0))
+
+
+ACCUMULATE = """
+__global__ void acc(float* y, const float* x, int n, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    for (int k = 0; k < m; k++) y[i] += x[k * n + i];
+  }
+}"""
+
+
+def test_promotion_needs_the_no_alias_grant() -> None:
+    spec = spec_of(ACCUMULATE, "acc", {"y": Role.INOUT, "x": Role.IN}, ("n", "m"), ("n",), (64, 1, 1))
+    gene = Gene.of("promote", Site("y", "accumulator[0]"))
+    assert "assume.no_alias" in reason(spec, gene)
+    variant = lowered(replace(spec, assumptions=Assumptions(no_alias=True)), genes(gene))
+    assert "y_acc += x[" in variant.source
+
+
+def test_promotion_refuses_a_second_address_of_the_array() -> None:
+    source = ACCUMULATE.replace("y[i] += x[k * n + i];", "y[i] += y[k] * x[k * n + i];")
+    spec = spec_of(source, "acc", {"y": Role.INOUT, "x": Role.IN}, ("n", "m"), ("n",), (64, 1, 1), no_alias=True)
+    assert "another address" in reason(spec, Gene.of("promote", Site("y", "accumulator[0]")))
+
+
+def test_vectors_need_unit_stride() -> None:
+    tile = (Gene.of("coarsen_blocked", ROW, factor=4), Gene.of("register_tile", Site("instances", "instances")))
+    spec = matmul()
+    names = [move.site.label for move in moves(spec, genes(*tile), BUILTIN, Target.OPENCL, LIMITS)
+             if move.transform.name == "vectorise"]  # fmt: skip
+    assert names == []
+
+
+def test_cuda_vectors_put_their_alignment_into_the_guard() -> None:
+    genome = genes(Gene.of("coarsen_blocked", COL, factor=4), Gene.of("register_tile", Site("instances", "instances")),
+                   Gene.of("vectorise", Site("B"), width=4))  # fmt: skip
+    guard = lowered(matmul(), genome, Target.CUDA).guard
+    assert guard.holds({"M": 3, "N": 64, "K": 5})
+    assert not guard.holds({"M": 3, "N": 62, "K": 5})
+    assert guard.alignments == (("B", 16),)
+    assert lowered(matmul(), genome).guard.conditions == ()
+
+
+def test_granted_divisibility_drops_the_remainder_loop() -> None:
+    strip = Gene.of("unroll", DEPTH, factor=4)
+    assert "int k = K / 4 * 4;" in lowered(matmul(), genes(strip)).source
+    granted = lowered(matmul(divisible=(("K", 4),)), genes(strip))
+    assert "k_outer" in granted.source
+    assert "int k = " not in granted.source
+    assert granted.guard.holds({"M": 1, "N": 1, "K": 8})
+    assert not granted.guard.holds({"M": 1, "N": 1, "K": 9}), "a grant is still guarded: the baseline runs elsewhere"
+
+
+def test_a_specialised_kernel_is_guarded_by_its_size() -> None:
+    variant = lowered(matmul(), genes(Gene.of("specialise", Site("K", "scalar[2]"), value=64)))
+    assert variant.guard.holds({"M": 5, "N": 5, "K": 64})
+    assert not variant.guard.holds({"M": 5, "N": 5, "K": 65})
+
+
+def test_limits_reject_the_whole_variant() -> None:
+    genome = genes(Gene.of("block_shape", COL, threads=1024))
+    rejection = lower(matmul(), genome, BUILTIN, Target.OPENCL, LIMITS)
+    assert isinstance(rejection, Rejection)
+    assert "1024x16x1" in rejection.reason
+
+
+def test_a_tile_without_its_barriers_is_a_race() -> None:
+    genome = genes(Gene.of("strip", DEPTH, factor=8), Gene.of("shared_tile", Site("B"), pad=0, transpose=0))
+    kernel = replay(matmul(), genome, BUILTIN, Context(matmul(), Target.OPENCL, LIMITS)).kernel
+    assert race(kernel) is None
+    for dropped in range(2):
+        seen = -1
+
+        def drop(stmt, number=dropped):  # type: ignore[no-untyped-def]
+            nonlocal seen
+            seen += isinstance(stmt, Barrier)
+            return () if isinstance(stmt, Barrier) and seen == number else (stmt,)
+
+        assert race(replace(kernel, body=map_stmts(kernel.body, drop))) == "B_tile"
+
+
+def test_a_persons_veto_pins_forbids_and_focuses() -> None:
+    spec = matmul()
+    forbidden = replace(spec, steering=Steering(forbid=("unroll", "block_shape@c")))
+    names = {(m.transform.name, m.site.label) for m in moves(forbidden, genes(), BUILTIN, Target.OPENCL, LIMITS)}
+    assert not any(name == "unroll" for name, _ in names)
+    assert ("block_shape", "r") in names
+    assert ("block_shape", "c") not in names
+    focused = replace(spec, steering=Steering(focus=("unroll",)))
+    assert {m.transform.name for m in moves(focused, genes(), BUILTIN, Target.OPENCL, LIMITS)} == {"unroll"}
+    pin = genes(Gene.of("coarsen_blocked", COL, factor=4)).canonical()[1:-1]
+    pinned = lowered(replace(spec, steering=Steering(pin=(pin,))), genes())
+    assert pinned.genome.find("coarsen_blocked", "c") is not None
+
+
+def test_refusals_are_listed_with_their_grant() -> None:
+    _, refused = survey(matmul(), genes(), BUILTIN, Target.OPENCL, LIMITS)
+    grants = {move.transform.name: move.grant for move in refused}
+    assert grants["restrict"] == "assume.no_alias"
+    assert grants["fast_math"] == "assume.fast_math"
+
+
+def test_restrictions_and_tunables_of_the_user_are_genes() -> None:
+    source = "#ifndef U\n#define U 2\n#endif\n" + MATMUL.replace("for (int k", "#pragma unroll U\n    for (int k")
+    tunables = (Tunable("U", ("2", "4", "8")),)
+    spec = replace(matmul(), source=source, tunables=tunables, restrictions=(SizeExpr("U != 8"),))
+    offered = [m for m in moves(spec, genes(), BUILTIN, Target.OPENCL, LIMITS) if m.transform.name == "macro"]
+    assert [move.domain["value"] for move in offered] == [("4", "8")]
+    assert "#pragma unroll 4" in lowered(spec, genes(Gene.of("macro", Site("U"), value="4"))).source
+    broken = lower(spec, genes(Gene.of("macro", Site("U"), value="8")), BUILTIN, Target.OPENCL, LIMITS)
+    assert isinstance(broken, Rejection)
+    assert broken.kind == "restriction"
+
+
+@pytest.mark.parametrize("target", list(Target))
+def test_equal_genomes_print_the_same_text(target: Target) -> None:
+    genome = genes(Gene.of("coarsen_blocked", COL, factor=4), Gene.of("strip", DEPTH, factor=8))
+    assert lowered(matmul(), genome, target).digest() == lowered(matmul(), genome, target).digest()
