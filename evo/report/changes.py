@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evo.report.summary import headline, launch_text, milliseconds, times
+from evo.report.summary import headline, launch_text, milliseconds, three, times
 from evo.result import CampaignResult, GeneShare
 from genome.genes import Gene
 
@@ -62,7 +62,7 @@ def worth(share: GeneShare | None) -> str:
         return "No figure of its own." + note
     return (
         f"Without it: {times(share.speedup_without)} instead of {times(share.speedup_with)}. "
-        f"It is worth a factor of {share.factor:.3g} ({share.share:.0%} of the gain).{note}"
+        f"It is worth a factor of {three(share.factor)} ({share.share:.0%} of the gain).{note}"
     )
 
 

@@ -15,7 +15,7 @@ from evo.result import AgentTally, CampaignResult, CreditPoint
 
 INK, MUTED, GRID, ACCENT, WARM = "#1c2430", "#697586", "#e4e8ee", "#0f766e", "#c2410c"
 PALETTE = ("#0f766e", "#2563eb", "#c2410c", "#7c3aed", "#b45309", "#be185d", "#4d7c0f", "#0e7490", "#475569")
-_WIDTH, _HEIGHT, _DPI = 7.2, 3.6, 160
+_SINGLE, _DOUBLE, _DPI = (5.6, 3.7), (9.6, 3.5), 160
 
 
 def convergence_png(result: CampaignResult) -> bytes:
@@ -42,7 +42,7 @@ def convergence_png(result: CampaignResult) -> bytes:
 
 def agents_png(result: CampaignResult) -> bytes:
     """What each agent proposed and gained, and how the learned policy shared out its choices."""
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, layout="constrained")
+    figure = Figure(figsize=_DOUBLE, dpi=_DPI, layout="constrained")
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.15]})
     names = [tally.agent for tally in result.agents]
     colours = {name: PALETTE[number % len(PALETTE)] for number, name in enumerate(names)}
@@ -100,13 +100,15 @@ def roofline_png(result: CampaignResult) -> bytes | None:
     _roof(axes, result.device, points)
     for number, (label, first, second) in enumerate(placed):
         colour = PALETTE[number % len(PALETTE)]
-        axes.scatter([first.intensity], [first.gflops], s=46, facecolors="white", edgecolors=colour, linewidths=1.6,
-                     zorder=4)  # fmt: skip
+        # Sizes of one kernel often share an intensity: neighbours stand side by side, a few hundredths apart.
+        beside = 1.05 ** (number - (len(placed) - 1) / 2)
+        axes.scatter([first.intensity * beside], [first.gflops], s=46, facecolors="white", edgecolors=colour,
+                     linewidths=1.6, zorder=4)  # fmt: skip
         if second and _placed(second):
             arrow = {"arrowstyle": "->", "color": colour, "linewidth": 1.4, "shrinkA": 5, "shrinkB": 5}
-            axes.annotate("", xy=(second.intensity, second.gflops), xytext=(first.intensity, first.gflops), zorder=3,
-                          arrowprops=arrow)  # fmt: skip
-            axes.scatter([second.intensity], [second.gflops], s=46, color=colour, zorder=4, label=label)
+            axes.annotate("", xy=(second.intensity * beside, second.gflops), arrowprops=arrow, zorder=3,
+                          xytext=(first.intensity * beside, first.gflops))  # fmt: skip
+            axes.scatter([second.intensity * beside], [second.gflops], s=46, color=colour, zorder=4, label=label)
     axes.set_xlabel("arithmetic intensity, FLOP/byte")
     axes.set_ylabel("GFLOP/s")
     _legend(axes, title="before (open) and after (filled)")
@@ -133,12 +135,15 @@ def _roof(axes: Axes, device: DeviceInfo, points: Sequence[Profile]) -> None:
         axes.text(ridge / 1.6, device.bandwidth_gbs * ridge / 1.6, f"{device.bandwidth_gbs:.0f} GB/s ", ha="right",
                   va="bottom", fontsize=7, color=MUTED)  # fmt: skip
         tops.append(device.peak_gflops)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
     axes.set_xlim(low, high)
     axes.set_ylim(min(tops) / 3, max(tops) * 2.2)
 
 
 def _figure() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, layout="constrained")
+    figure = Figure(figsize=_SINGLE, dpi=_DPI, layout="constrained")
     axes = figure.subplots()
     _style(axes)
     return figure, axes

@@ -29,8 +29,9 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequenc
         return ""
     css = [' class="n"' if number in numeric else "" for number in range(len(titles))]
     head = "".join(f"<th{css[n]}>{text(title)}</th>" for n, title in enumerate(titles))
+    marks = [f'{css[n]} data-title="{text(title)}"' for n, title in enumerate(titles)]  # shown on narrow screens
     body = "".join(
-        "<tr>" + "".join(f"<td{css[n]}>{cell}</td>" for n, cell in enumerate(row)) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td{marks[n]}><div>{cell}</div></td>" for n, cell in enumerate(row)) + "</tr>" for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
@@ -38,7 +39,7 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequenc
 def picture(png: bytes, alt: str, caption: str) -> str:
     """A PNG inside the page."""
     data = base64.b64encode(png).decode()
-    return (f'<figure><img src="data:image/png;base64,{data}" alt="{text(alt)}">'
+    return (f'<figure><div class="scroll"><img src="data:image/png;base64,{data}" alt="{text(alt)}"></div>'
             f"<figcaption>{text(caption)}</figcaption></figure>")  # fmt: skip
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from evo.campaign_types import Campaign
 from evo.report.changes import Describe
-from evo.report.markup import bullets, picture, section, text
+from evo.report.markup import bullets, section, text
 from evo.report.page_parts import (
     agents_part,
     archive_part,
     cards,
+    convergence_part,
     environment_part,
     genes_part,
     roofline_part,
@@ -40,19 +41,11 @@ def report_html(campaign: Campaign, result: CampaignResult, pictures: Pictures, 
         cards(result),
         sizes_part(result),
         section("What was changed, and what each change is worth", genes_part(result, describe)),
-        section(
-            "How the search went",
-            picture(
-                pictures.convergence,
-                "Speed-up against measurements",
-                "Each dot is a measured variant, the line the best so far. These are estimates of the search; "
-                "the figure on top comes from the final comparison.",
-            ),
-        ),
         _pair(
-            section("Agents", agents_part(pictures.agents)),
+            section("How the search went", convergence_part(pictures.convergence)),
             section("Roofline", roofline_part(result, pictures.roofline)),
         ),
+        section("Agents", f'<div class="wide">{agents_part(pictures.agents)}</div>'),
         section("Surrogate", surrogate_part(campaign, result)),
         section("Other good variants", archive_part(result)),
         section("How to use the result", usage_part(campaign, result)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evo.campaign_types import Campaign
 from evo.report.changes import Describe, gene_text
 from evo.report.markup import bar, bullets, code, facts, picture, section, table, text
-from evo.report.summary import launch_text, milliseconds, times
+from evo.report.summary import launch_text, milliseconds, three, times
 from evo.result import CampaignResult
 
 
@@ -31,7 +31,7 @@ def sizes_part(result: CampaignResult) -> str:
     ]  # fmt: skip
     body = table(("size", "before", "after", "speed-up", "95% interval"), rows, numeric=(1, 2, 3, 4))
     fallbacks = [check.size for check in result.comparison.checks if check.fallback]
-    note = f'<p class="muted">The kernel as it was runs at: {text("; ".join(fallbacks))}.</p>' if fallbacks else ""
+    note = f'<p class="note">The kernel as it was runs at: {text("; ".join(fallbacks))}.</p>' if fallbacks else ""
     return section("Sizes", body, note)
 
 
@@ -41,7 +41,7 @@ def genes_part(result: CampaignResult, describe: Describe) -> str:
     rows = []
     for gene in result.best.genome.genes:
         share = shares.get(gene)
-        factor = f"x{share.factor:.3g}" if share and share.factor is not None else "-"
+        factor = three(share.factor) if share and share.factor is not None else "-"
         note = f'<br><span class="muted">{text(share.note)}</span>' if share and share.note else ""
         worth = f"{share.share:.0%}{bar(share.share)}" if share and share.factor is not None else "-"
         rows.append([f"{text(describe(gene))}<br>{code(gene_text(gene))}{note}", text(factor), worth])
@@ -52,6 +52,16 @@ def genes_part(result: CampaignResult, describe: Describe) -> str:
     note = '<p class="note">Each factor is measured by leaving out that one change.</p>' if shares else ""
     left_out = f'<p class="note">Proposed, but left out:</p>{bullets(skipped)}' if skipped else ""
     return body + note + left_out
+
+
+def convergence_part(png: bytes) -> str:
+    """Every variant and the best so far."""
+    return picture(
+        png,
+        "Speed-up against measurements",
+        "Each dot is a measured variant, the line the best so far: estimates of the search. "
+        "The figure on top comes from the final comparison.",
+    )
 
 
 def agents_part(png: bytes) -> str:

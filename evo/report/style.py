@@ -24,9 +24,8 @@ p { margin: 0 0 10px; max-width: 74ch; }
 .badge.bad { background: #fde8dc; color: #93330b; }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: 12px; padding: 22px 24px;
   margin: 0 0 18px; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(104px, 1fr)); gap: 1px; padding: 0;
-  background: var(--line); overflow: hidden; }
-.cards div { background: var(--paper); padding: 14px 16px; }
+.cards { display: flex; flex-wrap: wrap; gap: 1px; padding: 0; background: var(--line); overflow: hidden; }
+.cards div { background: var(--paper); padding: 14px 16px; flex: 1 1 104px; }
 .cards b { display: block; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; line-height: 1.25; }
 .cards span { font-size: 13px; color: var(--muted); }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 18px; }
@@ -35,6 +34,7 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
 figure { margin: 0; }
 img { display: block; width: 100%; height: auto; }
 figcaption { font-size: 13.5px; color: var(--muted); margin-top: 8px; }
+figure + ul { margin-top: 10px; font-size: 14.5px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 14.5px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--muted); font-size: 13px; padding: 0 14px 6px 0;
@@ -43,6 +43,7 @@ td { padding: 9px 14px 9px 0; border-bottom: 1px solid var(--line); vertical-ali
 tr:last-child td { border-bottom: 0; padding-bottom: 0; }
 th:last-child, td:last-child { padding-right: 0; }
 .n { text-align: right; white-space: nowrap; }
+.n + :not(.n) { padding-left: 14px; }
 .bar { position: relative; height: 8px; border-radius: 4px; background: var(--line); min-width: 90px; margin-top: 7px; }
 .bar i { position: absolute; inset: 0 auto 0 0; border-radius: 4px; background: var(--accent); }
 code { font-family: var(--mono); font-size: 0.88em; background: var(--wash); border-radius: 5px; padding: 1px 5px;
@@ -58,8 +59,20 @@ dd { margin: 0; overflow-wrap: anywhere; }
 @media (max-width: 760px) {
   main { padding: 24px 14px 40px; }
   section { padding: 18px 16px; border-radius: 10px; }
-  .cards { padding: 0; grid-template-columns: repeat(3, 1fr); }
-  .cards div { padding: 12px; }
+  .cards { padding: 0; }
+  .cards div { padding: 12px; flex-basis: 30%; }
+  .wide img { width: 640px; max-width: none; }
+  thead { display: none; }
+  table, tbody, tr, td { display: block; width: 100%; }
+  tr { padding: 10px 0; border-bottom: 1px solid var(--line); }
+  tr:first-child { padding-top: 0; }
+  tr:last-child { border-bottom: 0; padding-bottom: 0; }
+  td, tr:last-child td { display: flex; justify-content: space-between; gap: 16px; border: 0; padding: 2px 0; }
+  td::before { content: attr(data-title); color: var(--muted); font-size: 13px; padding-top: 1px; }
+  td:first-child { padding-bottom: 6px; }
+  td:first-child::before { content: none; }
+  .n + :not(.n) { padding-left: 0; }
+  .bar { min-width: 120px; margin: 4px 0; }
   .pair { grid-template-columns: 1fr; }
   .hero span { font-size: 16px; }
   dl { grid-template-columns: 1fr; gap: 0; }

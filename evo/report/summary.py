@@ -98,14 +98,19 @@ def headline(result: CampaignResult) -> str:
 
 def times(value: float | None) -> str:
     """``12.3x``: three significant digits."""
-    return "-" if value is None else f"{value:.3g}x" if value < 1000 else f"{value:.0f}x"
+    return "-" if value is None else f"{three(value)}x"
+
+
+def three(value: float) -> str:
+    """Three significant digits, trailing zeros kept: ``0.98``, ``9.60``, ``12.0``, ``131``."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def milliseconds(value: float | None) -> str:
     """``1.23 ms``, or microseconds below 0.1 ms."""
     if value is None:
         return "-"
-    return f"{value * 1000:.3g} us" if value < 0.1 else f"{value:.3g} ms" if value < 1000 else f"{value:.0f} ms"
+    return f"{three(value * 1000)} us" if value < 0.1 else f"{three(value)} ms"
 
 
 def launch_text(variant: Variant) -> str:
