@@ -59,6 +59,16 @@ class Peaks:
     gflops: float = 0.0
 
 
+@dataclass(frozen=True)
+class DeviceFacts:
+    """What is known of a device before anything is compiled for it."""
+
+    info: DeviceInfo
+    limits: DeviceLimits
+    toolchain: Toolchain
+    target: Target
+
+
 class BackendFailure(Exception):
     """A compilation, an allocation or a launch failed; it becomes an Evaluation with this status and message."""
 
@@ -180,6 +190,13 @@ class Platform(Protocol):
 
     def devices(self) -> tuple[DeviceInfo, ...]:
         """Devices that are usable now; empty if the platform is not installed."""
+
+    def facts(self, index: int) -> DeviceFacts:
+        """All that is known of one device.
+
+        Raises:
+            BackendFailure: If there is no such device.
+        """
 
     def absence(self) -> str:
         """Why there are none and how to get one, for a person."""

@@ -101,7 +101,8 @@ def _load(arg: ArgSpec, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         loaded = np.load(path, allow_pickle=False)
         data = loaded[arg.name] if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
     except (OSError, ValueError, KeyError) as error:
-        raise EvaluatorError(f"argument '{arg.name}': cannot read {path} ({error}); give a .npy or .npz file") from error
+        text = f"argument '{arg.name}': cannot read {path} ({error}); give a .npy or .npz file"
+        raise EvaluatorError(text) from error
     if data.shape != shape:
         raise EvaluatorError(f"argument '{arg.name}': {path} has shape {data.shape}, the campaign says {shape}")
     return np.ascontiguousarray(data, dtype)

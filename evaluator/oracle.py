@@ -68,7 +68,9 @@ class ReferenceProcess:
             return "" if answer else f"{self._name} says no"
         if isinstance(answer, str):
             return answer
-        raise EvaluatorError(f"{self._name} returned {type(answer).__name__}; a checker returns True, False or a message")
+        raise EvaluatorError(
+            f"{self._name} returned {type(answer).__name__}; a checker returns True, False or a message"
+        )
 
     def close(self) -> None:
         """Ends the child."""

@@ -26,6 +26,7 @@ class BoundLaunch:
     block: tuple[int, int, int]
     args: tuple[str | Scalar, ...]
     shared_bytes: int = 0
+    static_shared_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -114,10 +115,11 @@ def _bind_launch(
     for name in launch.args:
         arg = spec.arg(name)
         if arg is None and name not in scratch:
-            raise EvaluatorError(f"launch of '{launch.entry}' passes '{name}', which is no argument and no scratch buffer")
+            raise EvaluatorError(f"'{launch.entry}' is passed '{name}', which is no argument and no scratch buffer")
         args.append(name if arg is None or not arg.is_scalar else scalar_value(arg, sizes))
     x, y, z = (axis.blocks(sizes) for axis in launch.grid)
-    return BoundLaunch(launch.entry, (x, y, z), launch.block, tuple(args), launch.shared_bytes.evaluate(sizes))
+    shared = launch.shared_bytes.evaluate(sizes)
+    return BoundLaunch(launch.entry, (x, y, z), launch.block, tuple(args), shared, launch.static_shared_bytes)
 
 
 def over_limits(call: Call, limits: DeviceLimits) -> str:
@@ -133,9 +135,39 @@ def over_limits(call: Call, limits: DeviceLimits) -> str:
                 return f"'{launch.entry}' asks for a block of {block} along {axis}; the device allows {most_block}"
             if grid > most_grid:
                 return f"'{launch.entry}' asks for {grid} blocks along {axis}; the device allows {most_grid}"
-        if launch.shared_bytes > limits.shared_bytes:
+        if launch.shared_bytes + launch.static_shared_bytes > limits.shared_bytes:
             return (
-                f"'{launch.entry}' asks for {launch.shared_bytes} bytes of shared memory; "
+                f"'{launch.entry}' asks for {launch.shared_bytes + launch.static_shared_bytes} bytes of shared memory; "
                 f"the device allows {limits.shared_bytes}"
             )
     return ""
+
+
+def static_problem(spec: KernelSpec, variant: Variant, limits: DeviceLimits) -> str:
+    """Empty if the variant's launches can be bound and fit the limits at every size, else why not."""
+    for size in (*spec.sizes, *spec.check_sizes):
+        try:
+            if not variant.guard.holds(size.env):
+                continue
+            problem = over_limits(bind(spec, variant, size), limits)
+        except (EvaluatorError, ExpressionError) as error:
+            problem = str(error)
+        if problem:
+            return f"over a limit at {size.label}: {problem}"
+    return ""
+
+
+def tighter(device: DeviceLimits, campaign: DeviceLimits | None) -> DeviceLimits:
+    """The smaller of two sets of limits, field by field."""
+    if campaign is None:
+        return device
+    block = [min(a, b) for a, b in zip(device.max_block, campaign.max_block, strict=True)]
+    grid = [min(a, b) for a, b in zip(device.max_grid, campaign.max_grid, strict=True)]
+    return DeviceLimits(
+        max_threads=min(device.max_threads, campaign.max_threads),
+        max_block=(block[0], block[1], block[2]),
+        max_grid=(grid[0], grid[1], grid[2]),
+        shared_bytes=min(device.shared_bytes, campaign.shared_bytes),
+        registers=min(device.registers, campaign.registers) if device.registers else 0,
+        unrolled=min(device.unrolled, campaign.unrolled),
+    )

@@ -1,8 +1,8 @@
 """Child processes that can be killed at any moment: fresh interpreters, two pipes, no shared state.
 
-A child is started as ``python -m MODULE``, never forked and never by re-importing the caller's main module. It lives in a
-session of its own (Ctrl-C does not reach it), and it ends when its parent does: by the kernel on Linux, and everywhere by
-a thread that waits for the lifeline pipe to close.
+A child is started as ``python -m MODULE``, never forked and never by re-importing the caller's main module. It lives in
+a session of its own (Ctrl-C does not reach it), and it ends when its parent does: by the kernel on Linux, and everywhere
+by a thread that waits for the lifeline pipe to close.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
-_ONE_THREAD = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "BLIS_NUM_THREADS")
-}
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "BLIS")}
 _TAIL_BYTES = 4096
 
 
@@ -47,10 +44,11 @@ class Child:
         package_root = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(part for part in (package_root, os.environ.get("PYTHONPATH", "")) if part)
         command = [sys.executable, "-m", module, str(theirs.fileno()), str(read_end), str(os.getpid())]
+        variables = {**os.environ, **_ONE_THREAD, **environment, "PYTHONPATH": path}
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-                pass_fds=(theirs.fileno(), read_end), env={**os.environ, **_ONE_THREAD, **environment, "PYTHONPATH": path},
+                pass_fds=(theirs.fileno(), read_end), env=variables,
             )  # fmt: skip
         theirs.close()
         os.close(read_end)

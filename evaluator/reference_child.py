@@ -33,7 +33,8 @@ def load_function(path: str, name: str) -> Callable[..., Any]:
 
 def describe(error: BaseException, path: str) -> str:
     """The error with the line of the user's file that raised it."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).resolve() == Path(path).resolve()]
+    own = Path(path).resolve()
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).resolve() == own]
     where = f" (line {frames[-1].lineno})" if frames else ""
     return f"raised {type(error).__name__}: {error}{where}"
 

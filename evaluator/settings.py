@@ -33,6 +33,7 @@ class EvaluatorSettings:
         baseline_error_factor: A variant may err by this multiple of the baseline's own error, if that is more than
             the tolerance.
         impossible_margin: A time below this share of the roofline's bound is refused.
+        proof_budget_s: Seconds of timing in each fresh process of the final proof.
         cache_dir: Where measured device peaks and a session's compilation results are kept.
     """
 
@@ -50,6 +51,7 @@ class EvaluatorSettings:
     flush_cap_bytes: int = 64 * 1024 * 1024
     baseline_error_factor: float = 4.0
     impossible_margin: float = 0.5
+    proof_budget_s: float = 2.0
     cache_dir: Path = field(default_factory=default_cache_dir)
 
     def target(self, kind: str) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from evaluator.backend import BackendFailure, Binary, Buffer, Peaks, Placement
+from evaluator.backend import BackendFailure, Binary, Buffer, Loaded, Peaks, Placement
 from evaluator.opencl.discover import describe, limits_of, toolchain_of
 from evaluator.opencl.memory import DeviceBuffer, SharedBuffer
 from evaluator.opencl.peaks import copy_bandwidth, multiply_add_peak
@@ -89,14 +89,16 @@ class OpenCLBackend:
         margin = max(4096, self._device.mem_base_addr_align // 8)
         return DeviceBuffer(self._context, self._queue, nbytes, margin)
 
-    def run(self, loaded: LoadedProgram, call: Call, buffers: Mapping[str, Buffer]) -> float:
+    def run(self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer]) -> float:
         """See ``Backend.run``."""
+        if not isinstance(loaded, LoadedProgram):
+            raise TypeError(f"not a program of this backend: {loaded!r}")
         events = []
         try:
             for step in call.steps:
                 if isinstance(step, Memset):
                     target = _handle(buffers[step.buffer])
-                    events.append(cl.enqueue_fill_buffer(self._queue, target, np.uint8(step.value), 0, target.size))
+                    events.append(cl.enqueue_fill_buffer(self._queue, target, np.full(1, step.value, np.uint8), 0, target.size))
                 else:
                     events.append(self._enqueue(loaded.kernels[step.entry], step, buffers))
             cl.wait_for_events(events)
@@ -111,7 +113,7 @@ class OpenCLBackend:
             text = "__kernel void touch(__global float4 *a) { a[get_global_id(0)] += 1.0f; }"
             self._flush_kernel = self._build(text, (), ("touch",))["touch"]
             self._flush_buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
-            cl.enqueue_fill_buffer(self._queue, self._flush_buffer, np.uint8(0), 0, nbytes)
+            cl.enqueue_fill_buffer(self._queue, self._flush_buffer, np.zeros(1, np.uint8), 0, nbytes)
             self._flush_kernel.set_args(self._flush_buffer)
         cl.enqueue_nd_range_kernel(self._queue, self._flush_kernel, (nbytes // 16,), (256,)).wait()
 
@@ -126,14 +128,14 @@ class OpenCLBackend:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # compiler warnings of generated code are of no use to anybody
-                program = cl.Program(self._context, source).build(options=list(options), cache_dir=False)
+                program = cl.Program(self._context, source).build(options=list(options))
                 if entries is None:
                     return {kernel.function_name: kernel for kernel in program.all_kernels()}
                 return {entry: cl.Kernel(program, entry) for entry in entries}
         except cl.Error as error:
             if getattr(error, "code", None) == cl.status_code.INVALID_KERNEL_NAME:
-                names = ", ".join(entries or ())
-                raise BackendFailure(Status.COMPILE_ERROR, f"the compiled source has no kernel named {names}") from error
+                text = f"the compiled source has no kernel named {', '.join(entries or ())}"
+                raise BackendFailure(Status.COMPILE_ERROR, text) from error
             raise BackendFailure(Status.COMPILE_ERROR, _shorten(str(error))) from error
 
     def _check_arguments(self, variant: Variant, kernels: Mapping[str, cl.Kernel]) -> None:

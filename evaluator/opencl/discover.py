@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pyopencl as cl
 
-from evaluator.backend import Backend, BackendFailure
+from evaluator.backend import Backend, BackendFailure, DeviceFacts
 from evaluator.result import DeviceInfo, Status, Toolchain
 from genome.limits import DeviceLimits
+from genome.variant import Target
 
 
 def opencl_devices() -> list[cl.Device]:
@@ -100,11 +101,20 @@ class OpenCLPlatform:
             "PYOPENCL_NO_CACHE": "1",
         }
 
+    def facts(self, index: int) -> DeviceFacts:
+        """Hardware, limits, toolchain and language of a device."""
+        device = _device(index)
+        return DeviceFacts(describe(device, index), limits_of(device), toolchain_of(device), Target.OPENCL)
+
     def open(self, index: int) -> Backend:
         """The backend of the device with this index."""
-        from evaluator.opencl.backend import OpenCLBackend
+        from evaluator.opencl.backend import OpenCLBackend  # it imports this module
 
-        devices = opencl_devices()
-        if index >= len(devices):
-            raise BackendFailure(Status.LAUNCH_ERROR, f"there is no opencl:{index}; {len(devices)} devices answer")
-        return OpenCLBackend(devices[index], index)
+        return OpenCLBackend(_device(index), index)
+
+
+def _device(index: int) -> cl.Device:
+    devices = opencl_devices()
+    if index >= len(devices):
+        raise BackendFailure(Status.LAUNCH_ERROR, f"there is no opencl:{index}; {len(devices)} devices answer")
+    return devices[index]

@@ -1,4 +1,4 @@
-"""Buffers with canaries: between forbidden pages where host and device share memory, else inside a larger allocation."""
+"""Buffers with canaries: between forbidden pages where host and device share memory, else in a larger allocation."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _LIBC.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _MAP_FAILED = ctypes.c_void_p(-1).value
 _MAP_NORESERVE = 0x4000
+_NO_ACCESS = 0
 
 
 def canary(nbytes: int, offset: int = 0) -> Bytes:
@@ -48,7 +49,7 @@ class SharedBuffer:
         self._start = _STAGGER * (1 + index % 8)
         self._inner = -(-(nbytes + _PAGE) // _PAGE) * _PAGE
         self._total = self._inner + 2 * _FORBIDDEN
-        base = _LIBC.mmap(None, self._total, mmap.PROT_NONE, mmap.MAP_PRIVATE | mmap.MAP_ANON | _MAP_NORESERVE, -1, 0)
+        base = _LIBC.mmap(None, self._total, _NO_ACCESS, mmap.MAP_PRIVATE | mmap.MAP_ANON | _MAP_NORESERVE, -1, 0)
         if base in (None, _MAP_FAILED):
             raise BackendFailure(Status.OUT_OF_MEMORY, f"cannot map {self._total} bytes for a buffer")
         self._base = int(base)
@@ -56,7 +57,7 @@ class SharedBuffer:
         if _LIBC.mprotect(inner, self._inner, mmap.PROT_READ | mmap.PROT_WRITE) != 0:
             _LIBC.munmap(self._base, self._total)
             raise BackendFailure(Status.OUT_OF_MEMORY, f"cannot reserve {self._inner} bytes for a buffer")
-        self._memory: Bytes = np.frombuffer((ctypes.c_ubyte * self._inner).from_address(inner), dtype=np.uint8)
+        self._memory: Bytes = np.ctypeslib.as_array((ctypes.c_ubyte * self._inner).from_address(inner))
         self._pattern = canary(self._inner - nbytes)
         self._offset = 0
         self._buffer: cl.Buffer | None = None
@@ -97,7 +98,7 @@ class SharedBuffer:
 
     def fill(self, byte: int) -> None:
         """See ``Buffer.fill``."""
-        cl.enqueue_fill_buffer(self._queue, self.handle, np.uint8(byte), 0, self._nbytes).wait()
+        cl.enqueue_fill_buffer(self._queue, self.handle, np.full(1, byte, np.uint8), 0, self._nbytes).wait()
 
     def read(self) -> Bytes:
         """See ``Buffer.read``."""
@@ -123,7 +124,7 @@ class SharedBuffer:
 
 
 class DeviceBuffer:
-    """Memory of a device of its own: the payload is a sub-buffer with canaries on both sides; both placements are one."""
+    """Memory of a device of its own: a sub-buffer with canaries on both sides. Both placements are the same."""
 
     def __init__(self, context: cl.Context, queue: cl.CommandQueue, nbytes: int, margin: int) -> None:
         self._queue, self._nbytes, self._margin = queue, nbytes, margin
@@ -157,7 +158,7 @@ class DeviceBuffer:
 
     def fill(self, byte: int) -> None:
         """See ``Buffer.fill``."""
-        cl.enqueue_fill_buffer(self._queue, self._part, np.uint8(byte), 0, self._nbytes).wait()
+        cl.enqueue_fill_buffer(self._queue, self._part, np.full(1, byte, np.uint8), 0, self._nbytes).wait()
 
     def read(self) -> Bytes:
         """See ``Buffer.read``."""

@@ -16,10 +16,10 @@ _COPY = "__kernel void copy(__global const float4 *a, __global float4 *b) { size
 
 def copy_bandwidth(context: cl.Context, queue: cl.CommandQueue) -> float:
     """Bytes read and written by a copy, in GB/s, best of several runs."""
-    kernel = cl.Kernel(cl.Program(context, _COPY).build(cache_dir=False), "copy")
+    kernel = cl.Kernel(cl.Program(context, _COPY).build(), "copy")
     source = cl.Buffer(context, cl.mem_flags.READ_WRITE, _COPY_BYTES)
     target = cl.Buffer(context, cl.mem_flags.READ_WRITE, _COPY_BYTES)
-    cl.enqueue_fill_buffer(queue, source, np.uint8(1), 0, _COPY_BYTES)
+    cl.enqueue_fill_buffer(queue, source, np.ones(1, np.uint8), 0, _COPY_BYTES)
     kernel.set_args(source, target)
     seconds = _best_seconds(queue, kernel, (_COPY_BYTES // 16,), (256,))
     source.release()
@@ -29,7 +29,7 @@ def copy_bandwidth(context: cl.Context, queue: cl.CommandQueue) -> float:
 
 def multiply_add_peak(context: cl.Context, queue: cl.CommandQueue) -> float:
     """Single-precision GFLOP/s of independent multiply-adds in registers, best of several runs."""
-    kernel = cl.Kernel(cl.Program(context, _multiply_add_source()).build(cache_dir=False), "peak")
+    kernel = cl.Kernel(cl.Program(context, _multiply_add_source()).build(), "peak")
     items = 512 * int(context.devices[0].max_compute_units)
     result = cl.Buffer(context, cl.mem_flags.READ_WRITE, items * 4)
     kernel.set_args(result, np.float32(0.999), np.float32(0.001))
@@ -40,7 +40,7 @@ def multiply_add_peak(context: cl.Context, queue: cl.CommandQueue) -> float:
 
 def _multiply_add_source() -> str:
     names = [f"s{index}" for index in range(_CHAINS)]
-    start = " ".join(f"float{_WIDTH} {name} = (float{_WIDTH})(get_global_id(0) + {i}.0f);" for i, name in enumerate(names))
+    start = " ".join(f"float{_WIDTH} s{i} = (float{_WIDTH})(get_global_id(0) + {i}.0f);" for i in range(_CHAINS))
     body = " ".join(f"{name} = {name} * x + y;" for name in names)
     total = " + ".join(f"t.s{lane:x}" for lane in range(_WIDTH))
     return (

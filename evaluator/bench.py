@@ -1,0 +1,166 @@
+"""One problem size on the device: resident buffers, input sets, and the checks around a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from evaluator.api import EvaluatorError
+from evaluator.backend import Backend, BackendFailure, Buffer, Loaded, Placement
+from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, poisoned
+from evaluator.inputs import SETS, Array, make_inputs, scalars
+from evaluator.oracle import widen
+from evaluator.plan import Call, array_args, output_args
+from evaluator.result import Status
+from genome.spec import KernelSpec, ProblemSize, Role
+
+Checker = Callable[[Mapping[str, Array], Mapping[str, Array]], str]
+"""(inputs, outputs) -> empty, or what is wrong."""
+
+
+class Bench:
+    """Buffers of one size, filled with an input set, and the comparison of what a run leaves in them.
+
+    Every run starts from poisoned outputs. ``expected`` holds the oracle, one mapping for each input set; ``checker``
+    is the user's own and replaces the comparison of values.
+    """
+
+    def __init__(self, backend: Backend, spec: KernelSpec, size: ProblemSize, seed: int) -> None:
+        self.spec, self.size = spec, size
+        self._backend = backend
+        self._inputs = tuple(make_inputs(spec, size, seed, which) for which in range(SETS))
+        self._buffers: dict[str, Buffer] = {}
+        self._scratch: dict[str, Buffer] = {}
+        self._set = 0
+        self._poison = POISONS[0]
+        self.expected: tuple[Mapping[str, Expected], ...] = ()
+        self.checker: Checker | None = None
+        self.baseline_error = 0.0
+        self.last_ms = 0.0
+
+    def inputs_of(self, which: int) -> dict[str, Array]:
+        """What a reference gets for an input set."""
+        return widen(self._inputs[which]) | {name: np.asarray(v) for name, v in scalars(self.spec, self.size).items()}
+
+    def load(self, call: Call, which: int, placement: Placement | None, poison: int) -> None:
+        """Fills the buffers for a run.
+
+        Args:
+            call: The variant's call at this size: its alignments and scratch count.
+            which: Input set.
+            placement: Where the payloads lie; None leaves them where they are.
+            poison: Byte that outputs and scratch start with.
+
+        Raises:
+            BackendFailure: With OUT_OF_MEMORY.
+        """
+        self._set, self._poison = which, poison
+        self.prepare_scratch(call, poison)
+        for arg in array_args(self.spec):
+            buffer = self._buffers.get(arg.name)
+            if buffer is None:
+                buffer = self._buffers[arg.name] = self._backend.allocate(call.buffers[arg.name])
+            if placement is not None:
+                buffer.place(placement, call.alignments[arg.name])
+            if arg.role is Role.OUT:
+                buffer.fill(poison)
+            else:
+                buffer.write(_bytes(self._inputs[which][arg.name]))
+
+    def restore(self) -> None:
+        """Puts inout arguments back to their pristine values."""
+        for arg in array_args(self.spec):
+            if arg.role is Role.INOUT:
+                self._buffers[arg.name].write(_bytes(self._inputs[self._set][arg.name]))
+
+    def repoison(self) -> None:
+        """Poisons the pure outputs once more, inputs untouched."""
+        for arg in array_args(self.spec):
+            if arg.role is Role.OUT:
+                self._buffers[arg.name].fill(self._poison)
+
+    def run(self, loaded: Loaded, call: Call) -> float:
+        """Runs the call once; milliseconds. See ``Backend.run``."""
+        self.last_ms = self._backend.run(loaded, call, {**self._buffers, **self._scratch})
+        return self.last_ms
+
+    def outputs(self) -> dict[str, Array]:
+        """Flat outputs in their dtype."""
+        return {
+            arg.name: self._buffers[arg.name].read().view(np.dtype(arg.dtype)) for arg in output_args(self.spec)
+        }
+
+    def stray(self) -> str:
+        """Empty, or which canary or input the last run changed."""
+        where = self.size.label
+        for name, buffer in {**self._buffers, **self._scratch}.items():
+            if damage := buffer.damage():
+                return f"stray write at {where}: around {name}, {damage}"
+        for arg in array_args(self.spec):
+            if arg.role is Role.IN:
+                pristine = _bytes(self._inputs[self._set][arg.name])
+                changed = np.count_nonzero(self._buffers[arg.name].read() != pristine)
+                if changed:
+                    return f"stray write at {where}: {changed} bytes of the input {arg.name} changed"
+        return ""
+
+    def verdict(self, allowed: float) -> Verdict:
+        """Judges what the last run left: canaries, inputs, then every output, whole."""
+        if stray := self.stray():
+            return Verdict(Status.STRAY_WRITE, stray, float("inf"))
+        outputs = self.outputs()
+        if self.checker is not None:
+            return self._ask_checker(self.checker, outputs)
+        worst = 0.0
+        for arg in output_args(self.spec):
+            expected = self.expected[self._set][arg.name]
+            bound = bound_for(self.spec.tolerance, arg.dtype, expected.values)
+            poison = self._poison if arg.role is Role.OUT else None
+            verdict = judge(arg.name, outputs[arg.name], expected, bound, poison, allowed, self.size.label)
+            if verdict.status is not Status.OK:
+                return verdict
+            worst = max(worst, verdict.error)
+        return Verdict(error=worst)
+
+    def release(self) -> None:
+        """Gives the device memory back; the oracle stays."""
+        for buffer in (*self._buffers.values(), *self._scratch.values()):
+            buffer.release()
+        self._buffers, self._scratch = {}, {}
+
+    def _ask_checker(self, checker: Checker, outputs: Mapping[str, Array]) -> Verdict:
+        """Unwritten elements are ours to see (the poison may satisfy a checker); values are the checker's."""
+        for arg in output_args(self.spec):
+            if arg.role is not Role.OUT:
+                continue
+            left = poisoned(outputs[arg.name], self._poison)
+            written = self.expected[self._set][arg.name].written
+            count = int(np.count_nonzero(left if written is None else left & written))
+            if count > 0 and np.dtype(arg.dtype).kind == "f":
+                text = f"unwritten at {self.size.label}: {count} of {left.size} elements of {arg.name}"
+                return Verdict(Status.UNWRITTEN, text, float("inf"))
+        shaped = {arg.name: outputs[arg.name].reshape(arg.extent(self.size.env)) for arg in output_args(self.spec)}
+        try:
+            complaint = checker(self.inputs_of(self._set), widen(shaped))
+        except EvaluatorError as error:
+            return Verdict(Status.WRONG, f"wrong at {self.size.label}: {error}", float("inf"))
+        if complaint:
+            return Verdict(Status.WRONG, f"wrong at {self.size.label}: {complaint}", float("inf"))
+        return Verdict()
+
+    def prepare_scratch(self, call: Call, poison: int) -> None:
+        """Makes the scratch buffers of a call, poisoned."""
+        for name in [name for name, old in self._scratch.items() if call.scratch.get(name) != old.nbytes]:
+            self._scratch.pop(name).release()
+        for name, nbytes in call.scratch.items():
+            if nbytes <= 0:
+                raise BackendFailure(Status.LIMIT, f"scratch buffer '{name}' has {nbytes} bytes at {self.size.label}")
+            if name not in self._scratch:
+                self._scratch[name] = self._backend.allocate(nbytes)
+            self._scratch[name].place(Placement.ROOMY, call.alignments[name])
+            self._scratch[name].fill(poison)
+
+
+def _bytes(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -1,0 +1,189 @@
+"""Is an output right? Tolerances by dtype, and the comparison of a whole buffer with the oracle. Pure.
+
+Element rule: ``|x - y| <= atol + rtol * |y|``. Norm rule: ``||x - y|| <= norm * ||y||`` (Euclidean), which sees an
+error that is small everywhere, such as sums kept in half precision.
+
+Defaults follow the probabilistic bound for a sum of n rounded terms, ``sqrt(n) * u`` relative to the size of the terms
+(Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019): float32 has
+u = 6e-8, so n = 2**20 terms err by about 6e-5 and ten thousand by 6e-6. Where terms cancel, an element can be far
+smaller than its terms; an unset ``atol`` is therefore ``rtol`` times the root mean square of the oracle's array.
+float16 is judged by its own rounding (u = 5e-4). Integers are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluator.inputs import Array
+from evaluator.result import Status
+from genome.spec import Tolerance
+
+POISONS = (0xFF, 0x5A)
+"""Byte patterns of unwritten memory: NaN (or -1), and a large finite number."""
+
+DEFAULTS: Mapping[str, tuple[float, float]] = {
+    "float16": (1e-2, 2e-3),
+    "float32": (1e-4, 1e-5),
+    "float64": (1e-10, 1e-11),
+}
+"""dtype -> (rtol, norm)."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Tolerance of one output array with every default filled in."""
+
+    rtol: float
+    atol: float
+    norm: float
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one output must hold.
+
+    Attributes:
+        values: Flat, float64 or the argument's integer dtype.
+        written: Which elements the baseline writes; None if all.
+        shape: For messages.
+    """
+
+    values: Array
+    written: NDArray[np.bool_] | None
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How an output compares. ``error`` is relative to the tolerance: 1.0 lies on it."""
+
+    status: Status = Status.OK
+    message: str = ""
+    error: float = 0.0
+
+
+def bound_for(tolerance: Tolerance, dtype: str, values: Array) -> Bound:
+    """The tolerance of an output: what the campaign says, else the default of the dtype.
+
+    A campaign that sets ``rtol`` alone loosens the norm rule to it as well, and never tightens it.
+    """
+    if dtype not in DEFAULTS:
+        return Bound(0.0, 0.0, 0.0)
+    rtol, norm = DEFAULTS[dtype]
+    if tolerance.rtol is not None:
+        rtol, norm = tolerance.rtol, max(norm, tolerance.rtol)
+    if tolerance.norm is not None:
+        norm = tolerance.norm
+    if tolerance.atol is not None:
+        return Bound(rtol, tolerance.atol, norm)
+    finite = values[np.isfinite(values)]
+    scale = float(np.sqrt(np.mean(np.square(finite)))) if finite.size else 0.0
+    return Bound(rtol, rtol * scale, norm)
+
+
+def poisoned(output: Array, byte: int) -> NDArray[np.bool_]:
+    """Which elements of a flat array still hold the poison, bit for bit."""
+    size = output.dtype.itemsize
+    pattern = np.full(size, byte, np.uint8)
+    equal: NDArray[np.bool_] = np.all(output.view(np.uint8).reshape(-1, size) == pattern, axis=1)
+    return equal
+
+
+def relative_errors(output: Array, values: Array, bound: Bound) -> NDArray[np.float64]:
+    """Element errors relative to the tolerance: 0 where equal (NaN equals NaN), infinite where only one is finite."""
+    if output.dtype.kind in "iu":
+        return np.where(output == values, 0.0, np.inf)
+    wide = output.astype(np.float64)
+    with np.errstate(all="ignore"):
+        limit = bound.atol + bound.rtol * np.abs(values)
+        difference = np.abs(wide - values)
+        errors = np.where(difference == 0.0, 0.0, difference / limit)
+    same = (wide == values) | (np.isnan(wide) & np.isnan(values))
+    result: NDArray[np.float64] = np.where(same, 0.0, np.where(np.isfinite(errors), errors, np.inf))
+    return result
+
+
+def norm_error(output: Array, values: Array, bound: Bound) -> float:
+    """Norm of the error over the norm of the values, relative to the tolerance; finite elements only."""
+    if bound.norm == 0.0:
+        return 0.0
+    wide = output.astype(np.float64)
+    finite = np.isfinite(wide) & np.isfinite(values)
+    size = float(np.linalg.norm(values[finite]))
+    distance = float(np.linalg.norm(wide[finite] - values[finite]))
+    floor = bound.atol * float(np.sqrt(np.count_nonzero(finite)))
+    return distance / max(bound.norm * size, floor) if distance > 0.0 and max(size, floor) > 0.0 else 0.0
+
+
+def judge(
+    name: str, output: Array, expected: Expected, bound: Bound, poison: int | None, allowed: float, where: str
+) -> Verdict:
+    """Compares one output array with the oracle.
+
+    Args:
+        name: Of the argument.
+        output: Flat, in the argument's dtype.
+        expected: See ``Expected``.
+        bound: See ``bound_for``.
+        poison: Byte that the buffer held before; None for inout and where it was not poisoned.
+        allowed: Largest accepted error relative to the tolerance (1.0, or more where the baseline itself errs more).
+        where: Size label.
+    """
+    values, written = expected.values, expected.written
+    if written is not None and poison is not None:
+        touched = ~written & ~poisoned(output, poison)
+        if touched.any():
+            at = _index(int(np.argmax(touched)), expected.shape)
+            return Verdict(
+                Status.STRAY_WRITE,
+                f"stray write at {where}: {int(touched.sum())} elements of {name} changed that the original kernel "
+                f"leaves alone, first {name}[{at}]",
+                float("inf"),
+            )
+    if written is not None:
+        output, values = np.where(written, output, 0), np.where(written, values, 0)
+    errors = relative_errors(output, values, bound)
+    wrong = errors > allowed
+    if wrong.any():
+        return _differs(name, output, expected, errors, wrong, bound, poison, where)
+    norm = norm_error(output, values, bound)
+    worst = max(float(errors.max(initial=0.0)), norm)
+    if norm > allowed:
+        text = (
+            f"wrong at {where}: the error of {name} as a whole is {norm * bound.norm:.2g} of its norm "
+            f"(tolerance {bound.norm:g}), spread over all elements: lost precision"
+        )
+        return Verdict(Status.WRONG, text, worst)
+    return Verdict(error=worst)
+
+
+def _differs(
+    name: str, output: Array, expected: Expected, errors: NDArray[np.float64], wrong: NDArray[np.bool_], bound: Bound,
+    poison: int | None, where: str,
+) -> Verdict:  # fmt: skip
+    count, total = int(wrong.sum()), output.size
+    worst = int(np.argmax(np.where(wrong, errors, -1.0)))
+    if poison is not None and (untouched := wrong & poisoned(np.ascontiguousarray(output), poison)).any():
+        at = _index(int(np.argmax(untouched)), expected.shape)
+        text = f"unwritten at {where}: {int(untouched.sum())} of {total} elements of {name}, first {name}[{at}]"
+        return Verdict(Status.UNWRITTEN, text, float("inf"))
+    at = _index(worst, expected.shape)
+    limit = "exact" if bound.rtol == bound.atol == 0.0 else f"tolerance rtol {bound.rtol:g}, atol {bound.atol:.3g}"
+    text = (
+        f"wrong at {where}: {count} of {total} elements of {name} differ, "
+        f"worst {name}[{at}] = {_number(output[worst])}, expected {_number(expected.values[worst])} ({limit})"
+    )
+    return Verdict(Status.WRONG, text, float(errors[worst]))
+
+
+def _index(flat: int, shape: tuple[int, ...]) -> str:
+    return ",".join(str(int(part)) for part in np.unravel_index(flat, shape))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)

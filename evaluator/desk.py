@@ -1,0 +1,85 @@
+"""The device process of an evaluator, and the queue in front of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from evaluator.api import Measured
+from evaluator.lane import Lane, Lost
+from evaluator.messages import MeasureJob, Outcome, Prepared
+from evaluator.result import Evaluation, Status
+from genome.spec import KernelSpec
+
+_ATTEMPTS = 2  # a process that dies costs its ticket one retry in a fresh one: then the blame is certain
+
+
+@dataclass(frozen=True)
+class _Job:
+    ticket: int
+    prepared: Prepared
+    attempt: int = 1
+
+
+class DeviceDesk:
+    """Takes compiled variants to the device one at a time, and replaces its process when it dies or hangs."""
+
+    def __init__(self, lane: Lane, spec: KernelSpec) -> None:
+        self.lane = lane
+        self._spec = spec
+        self._queue: deque[_Job] = deque()
+        self._running: _Job | None = None
+
+    @property
+    def pending(self) -> bool:
+        """True while a variant is queued or on the device."""
+        return bool(self._queue) or self._running is not None
+
+    def submit(self, ticket: int, prepared: Prepared) -> None:
+        """Queues a variant."""
+        self._queue.append(_Job(ticket, prepared))
+
+    def dispatch(self, best_ms: Mapping[str, float]) -> None:
+        """Gives the next variant to the device if it is idle."""
+        if self._running is None and self._queue:
+            job = self._running = self._queue.popleft()
+            self.lane.give(MeasureJob(job.ticket, job.prepared, dict(best_ms)))
+
+    def collect(self) -> Measured | None:
+        """What has ended since the last call."""
+        job = self._running
+        answer = self.lane.poll() if job is not None else None
+        if job is None or answer is None:
+            return None
+        self._running = None
+        if isinstance(answer, Lost):
+            if not answer.timed_out and job.attempt < _ATTEMPTS:
+                self._queue.appendleft(_Job(job.ticket, job.prepared, job.attempt + 1))
+                return None
+            return self._blame(job, answer)
+        return self._measured(job, answer)
+
+    def busy(self) -> list[tuple[Connection, float]]:
+        """The pipe to wait on, with the seconds until its deadline."""
+        return [(self.lane.connection, self.lane.seconds_left())] if self.lane.busy and self.lane.connection else []
+
+    def _measured(self, job: _Job, outcome: Outcome) -> Measured:
+        measured = Measured(job.ticket, outcome.evaluations, outcome.checks)
+        failure = measured.failure
+        if failure is not None and failure.status in (Status.STRAY_WRITE, Status.OUT_OF_MEMORY):
+            self.lane.stop()  # its memory may be damaged where no canary stands: the next variant gets a fresh process
+        return measured
+
+    def _blame(self, job: _Job, lost: Lost) -> Measured:
+        status = Status.TIMEOUT if lost.timed_out else Status.CRASH
+        size = lost.beat.size or self._spec.sizes[0].label
+        how = f"came to {lost.text}" if lost.timed_out else f"killed its process: it {lost.text}"
+        text = f"{status.value} at {size} ({lost.beat.stage}): the variant {how}"
+        evaluation = Evaluation(
+            job.prepared.variant.digest(), size, status, text,
+            resources=job.prepared.binary.resources, compile_s=job.prepared.compile_s, stage=lost.beat.stage,
+        )  # fmt: skip
+        tuned = size in {tuned.label for tuned in self._spec.sizes}
+        return Measured(job.ticket, (evaluation,) if tuned else (), () if tuned else (evaluation,))

@@ -1,0 +1,144 @@
+"""What the processes of one evaluator say to each other. Internal: never stored, never read from elsewhere."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evaluator.backend import Binary, Peaks
+from evaluator.oracle import Reference
+from evaluator.result import Evaluation, Status, Timing
+from evaluator.settings import EvaluatorSettings
+from genome.spec import KernelSpec
+from genome.variant import Variant
+
+
+@dataclass(frozen=True)
+class Work:
+    """Operations of a size: floating-point operations and compulsory bytes. 0 flops = unknown."""
+
+    flops: float = 0.0
+    bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Setup:
+    """First message to a compiler or device process.
+
+    Attributes:
+        spec, settings, reference, seed: As given to the evaluator.
+        device: Device id.
+        session: Folder of this evaluator's files (oracle arrays, caches, locks), gone when it closes.
+        peaks: Measured ceilings.
+        work: Operations by size label.
+    """
+
+    spec: KernelSpec
+    device: str
+    settings: EvaluatorSettings
+    reference: Reference | None
+    seed: int
+    session: Path
+    peaks: Peaks = field(default_factory=Peaks)
+    work: Mapping[str, Work] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Beat:
+    """I am about to do something that may hang: the parent kills the process ``allowed_s`` after ``at``."""
+
+    stage: str
+    size: str = ""
+    allowed_s: float = math.inf
+    variant: str = ""
+    at: float = field(default_factory=time.monotonic)
+
+
+@dataclass(frozen=True)
+class CompileJob:
+    """To a compiler. ``trial_s`` bounds the first launch."""
+
+    ticket: int
+    variant: Variant
+    salt: str
+    trial_s: float
+
+
+@dataclass(frozen=True)
+class Built:
+    """From a compiler."""
+
+    ticket: int
+    status: Status
+    message: str
+    binary: Binary | None
+    compile_s: float
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A variant with its binary."""
+
+    variant: Variant
+    binary: Binary
+    compile_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class OpenJob:
+    """To a device process: build the oracle with the baseline, verify and time it."""
+
+    baseline: Prepared
+
+
+@dataclass(frozen=True)
+class RestoreJob:
+    """To a replaced device process: the oracle lies on disk, the baseline's evaluations are known."""
+
+    baseline: Prepared
+    evaluations: tuple[Evaluation, ...]
+
+
+@dataclass(frozen=True)
+class MeasureJob:
+    """To a device process: take a variant through the cascade. ``best_ms`` is the best time by size label so far."""
+
+    ticket: int
+    prepared: Prepared
+    best_ms: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class CompareJob:
+    """To a fresh device process: verify all these and time them interleaved; the first one is the baseline."""
+
+    prepared: tuple[Prepared, ...]
+    budget_s: float
+    turn: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Evaluations of a job: tuned sizes and check sizes."""
+
+    evaluations: tuple[Evaluation, ...]
+    checks: tuple[Evaluation, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Of one fresh process: for each variant its timings by size label, failure (empty if none) and check results."""
+
+    timings: tuple[Mapping[str, Timing], ...]
+    failures: tuple[str, ...]
+    checks: tuple[tuple[Evaluation, ...], ...]
+
+
+@dataclass(frozen=True)
+class Fatal:
+    """The baseline, the reference or the device is unusable."""
+
+    message: str

@@ -1,0 +1,249 @@
+"""LocalEvaluator: one device with its compilers on this machine, in processes that may die at any moment."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from multiprocessing.connection import wait
+from types import TracebackType
+
+from evaluator.api import Comparison, Compiled, EvaluatorError, Event, Measured
+from evaluator.desk import DeviceDesk
+from evaluator.devices import environment_of, facts_of
+from evaluator.farm import CompilerFarm
+from evaluator.lane import Lane, Lost
+from evaluator.messages import Built, Fatal, OpenJob, Prepared, RestoreJob, Setup, Work
+from evaluator.oracle import Reference
+from evaluator.plan import static_problem, tighter
+from evaluator.probe import peaks_of
+from evaluator.proof import Proof, ask
+from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
+from evaluator.session import Session
+from evaluator.settings import EvaluatorSettings
+from genome.limits import DeviceLimits
+from genome.spec import KernelSpec
+from genome.variant import Target, Variant
+
+_BASELINE_PATIENCE = 10.0
+_GRACE_S = 3.0
+_SLOWDOWN = 20.0
+_PROOF_TICKET = -1
+
+
+class LocalEvaluator:
+    """Implements ``evaluator.api.Evaluator``.
+
+    Work moves on inside every call: nothing runs in the background of this process. Not for use from several threads.
+
+    Args:
+        spec: The kernel with its sizes.
+        device: ``auto``, ``opencl:0``, ...
+        settings: Deadlines, samples, caches.
+        reference: The user's own oracle; None takes the untransformed kernel.
+        seed: Of inputs and bootstraps.
+        work: Operations by size label, for the roofline; sizes that are left out count the arguments' bytes.
+
+    Raises:
+        EvaluatorError: If there is no such device, or the cache folder cannot be written.
+    """
+
+    def __init__(
+        self, spec: KernelSpec, device: str, settings: EvaluatorSettings, reference: Reference | None, seed: int,
+        work: Mapping[str, Work] | None = None,
+    ) -> None:  # fmt: skip
+        self._facts = facts_of(device)
+        self._spec, self._settings, self._seed = spec, settings, seed
+        self._session = Session(settings.cache_dir)
+        folder = self._session.folder
+        self._peaks = peaks_of(self._facts, settings.cache_dir, folder)
+        self._setup = Setup(spec, self._facts.info.id, settings, reference, seed, folder, self._peaks, dict(work or {}))
+        self._environment = environment_of(self._facts.info, folder)
+        self._farm = CompilerFarm([self._lane("compiler", index) for index in range(settings.compiler_count())])
+        self._desk = DeviceDesk(self._lane("worker", 0), spec)
+        self._compiling: dict[int, Variant] = {}
+        self._prepared: dict[int, Prepared] = {}
+        self._by_digest: dict[str, Prepared] = {}
+        self._events: list[Event] = []
+        self._baseline: tuple[Evaluation, ...] = ()
+        self._best_ms: dict[str, float] = {}
+        self._closed = False
+
+    @property
+    def device(self) -> DeviceInfo:
+        """The hardware, with its measured bandwidth and peak."""
+        return replace(self._facts.info, bandwidth_gbs=self._peaks.bandwidth_gbs, peak_gflops=self._peaks.gflops)
+
+    @property
+    def toolchain(self) -> Toolchain:
+        """Driver and compiler."""
+        return self._facts.toolchain
+
+    @property
+    def limits(self) -> DeviceLimits:
+        """Launch limits: the device's, or the campaign's where those are tighter."""
+        return tighter(self._facts.limits, self._spec.limits)
+
+    @property
+    def target(self) -> Target:
+        """The language it compiles."""
+        return self._facts.target
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the device process, while there is one."""
+        return self._desk.lane.pid
+
+    def open(self, baseline: Variant) -> Measured:
+        """See ``Evaluator.open``."""
+        self._check_open()
+        self._desk.lane.start()
+        prepared = self._compile_now(baseline)
+        if isinstance(prepared, str):
+            raise EvaluatorError(f"the untransformed kernel does not compile: {prepared}")
+        answer = ask(self._desk.lane, OpenJob(prepared))
+        if isinstance(answer, Lost):
+            where = f"{answer.beat.stage} at {answer.beat.size}" if answer.beat.size else answer.beat.stage
+            raise EvaluatorError(f"the untransformed kernel cannot be measured ({where}): its process {answer.text}")
+        if isinstance(answer, Fatal):
+            raise EvaluatorError(answer.message)
+        measured = Measured(0, answer.evaluations, answer.checks)
+        if measured.failure is not None:
+            raise EvaluatorError(f"the untransformed kernel fails its own test: {measured.failure.message}")
+        self._baseline = measured.evaluations
+        self._desk.lane.greeting = [self._setup, RestoreJob(prepared, self._baseline)]
+        self._learn(measured)
+        return measured
+
+    def compile(self, ticket: int, variant: Variant) -> None:
+        """See ``Evaluator.compile``."""
+        self._check_open()
+        if text := static_problem(self._spec, variant, self.limits):
+            self._events.append(Compiled(ticket, Status.LIMIT, text))
+            return
+        self._compiling[ticket] = variant
+        self._farm.submit(ticket, variant, self._trial_s())
+        self._pump(0.0)
+
+    def measure(self, ticket: int) -> None:
+        """See ``Evaluator.measure``."""
+        self._check_open()
+        prepared = self._prepared.pop(ticket, None)
+        if prepared is None:
+            raise EvaluatorError(f"ticket {ticket} was not compiled, or was measured or discarded before")
+        self._desk.submit(ticket, prepared)
+        self._pump(0.0)
+
+    def discard(self, ticket: int) -> None:
+        """See ``Evaluator.discard``."""
+        self._prepared.pop(ticket, None)
+
+    def events(self, timeout_s: float | None) -> list[Event]:
+        """See ``Evaluator.events``. Returns at once, and empty, if nothing is under way."""
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        self._pump(0.0)
+        while not self._events and self._pending and (left := deadline - time.monotonic()) > 0.0:
+            self._pump(left)
+        events, self._events = self._events, []
+        return events
+
+    def compare(
+        self, baseline: Variant, champions: Sequence[Variant], processes: int, progress: Callable[[int, int], None]
+    ) -> tuple[Comparison, ...]:
+        """See ``Evaluator.compare``. Work under way is finished first; its events stay for ``events``."""
+        self._check_open()
+        while self._pending:
+            self._pump(math.inf)
+        start = self._compile_now(baseline)
+        if isinstance(start, str):
+            raise EvaluatorError(f"the untransformed kernel does not compile: {start}")
+        prepared = [self._compile_now(variant) for variant in champions]
+        greeting = [self._setup, RestoreJob(start, self._baseline)]
+        lane = Lane("evaluator.worker", self._session.folder / "proof.log", self._environment, greeting)
+        proof = Proof(lane, self._spec, self._seed, self._settings.proof_budget_s)
+        return proof.run(start, prepared, [variant.digest() for variant in champions], processes, progress)
+
+    def close(self) -> None:
+        """See ``Evaluator.close``."""
+        if not self._closed:
+            self._closed = True
+            self._farm.stop()
+            self._desk.lane.stop()
+            self._session.close()
+
+    def __enter__(self) -> LocalEvaluator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _pending(self) -> bool:
+        return self._farm.pending or self._desk.pending
+
+    def _lane(self, role: str, index: int) -> Lane:
+        log = self._session.folder / f"{role}-{index}.log"
+        return Lane(f"evaluator.{role}", log, self._environment, [self._setup])
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EvaluatorError("this evaluator is closed")
+
+    def _trial_s(self) -> float:
+        """Longest first launch: a share of the work of one run, so the deadline of the slowest size is ample."""
+        known = [evaluation.timing.median_ms for evaluation in self._baseline if evaluation.timing]
+        if not known:
+            return self._settings.run_timeout_s * _BASELINE_PATIENCE
+        return min(self._settings.run_timeout_s, _GRACE_S + _SLOWDOWN * max(known) * 1e-3)
+
+    def _compile_now(self, variant: Variant) -> Prepared | str:
+        """Compiles and waits: the binary, or why there is none. Other events stay queued."""
+        digest = variant.digest()
+        if digest in self._by_digest:
+            return self._by_digest[digest]
+        self.compile(_PROOF_TICKET, variant)
+        while True:
+            for event in self._events:
+                if isinstance(event, Compiled) and event.ticket == _PROOF_TICKET:
+                    self._events.remove(event)
+                    self._prepared.pop(_PROOF_TICKET, None)
+                    return self._by_digest[digest] if event.status is Status.OK else event.message
+            self._pump(math.inf)
+
+    def _pump(self, timeout_s: float) -> None:
+        """Gives out work, waits for one pipe or deadline at most ``timeout_s``, and collects what has ended."""
+        self._dispatch()
+        busy = self._farm.busy() + self._desk.busy()
+        if busy and timeout_s > 0.0:
+            left = min(timeout_s, *(seconds for _, seconds in busy))
+            wait([connection for connection, _ in busy], timeout=None if left == math.inf else left)
+        for built in self._farm.collect():
+            self._built(built)
+        measured = self._desk.collect()
+        if measured is not None:
+            self._learn(measured)
+            self._events.append(measured)
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        self._farm.dispatch()
+        self._desk.dispatch(self._best_ms)
+
+    def _built(self, built: Built) -> None:
+        variant = self._compiling.pop(built.ticket)
+        resources = built.binary.resources if built.binary is not None else None
+        if built.binary is not None:
+            prepared = Prepared(variant, built.binary, built.compile_s)
+            self._prepared[built.ticket] = self._by_digest[variant.digest()] = prepared
+        event = Compiled(built.ticket, built.status, built.message, compile_s=built.compile_s)
+        self._events.append(event if resources is None else replace(event, resources=resources))
+
+    def _learn(self, measured: Measured) -> None:
+        """Keeps the best time of each size, by which hopeless variants are cut short."""
+        for evaluation in measured.evaluations:
+            if evaluation.timing is not None and not evaluation.fallback:
+                best = self._best_ms.get(evaluation.size, math.inf)
+                self._best_ms[evaluation.size] = min(best, evaluation.timing.median_ms)

@@ -1,0 +1,81 @@
+"""Roofline placement of a timing, and measured peaks of a device (once, then from a file).
+
+The model is Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009: a kernel takes at least
+``max(flops / peak, bytes / bandwidth)``. Bytes are compulsory ones, each argument once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from evaluator.backend import Peaks
+from evaluator.messages import Work
+from evaluator.result import Bottleneck, DeviceInfo, Profile, Toolchain
+
+_NEAR = 0.5  # share of a ceiling from which that ceiling is said to limit
+_LAUNCH_MS = 0.02
+
+
+def bound_ms(work: Work, peaks: Peaks) -> float:
+    """The least time that the roofline allows, in milliseconds; 0 where the peaks are unknown."""
+    compute = work.flops / (peaks.gflops * 1e6) if peaks.gflops else 0.0
+    memory = work.bytes / (peaks.bandwidth_gbs * 1e6) if peaks.bandwidth_gbs else 0.0
+    return max(compute, memory)
+
+
+def place(work: Work, ms: float, peaks: Peaks) -> Profile:
+    """The Profile of a timing.
+
+    Args:
+        work: Operations of the call; 0 flops = unknown.
+        ms: Median time.
+        peaks: Measured ceilings.
+    """
+    gflops, gbytes = work.flops / (ms * 1e6), work.bytes / (ms * 1e6)
+    compute = gflops / peaks.gflops if peaks.gflops else 0.0
+    memory = gbytes / peaks.bandwidth_gbs if peaks.bandwidth_gbs else 0.0
+    rates = f"{gbytes:.3g} of {peaks.bandwidth_gbs:.3g} GB/s, {gflops:.3g} of {peaks.gflops:.3g} GFLOP/s"
+    if not peaks.bandwidth_gbs:
+        verdict, why = Bottleneck.UNKNOWN, "the device's peaks are not known"
+    elif max(compute, memory) >= _NEAR:
+        verdict = Bottleneck.COMPUTE if compute >= memory else Bottleneck.DRAM
+        why = f"near the ceiling: {rates}"
+    elif ms < _LAUNCH_MS:
+        verdict, why = Bottleneck.LAUNCH, f"{ms * 1e3:.1f} us is mostly the launch itself"
+    elif work.flops and compute > memory:
+        verdict, why = Bottleneck.ISSUE, f"far below both ceilings ({rates}): instructions without arithmetic, or waiting"
+    else:
+        verdict, why = Bottleneck.LATENCY, f"far below both ceilings ({rates}): waiting, or too little work at once"
+    return Profile(
+        verdict, why, work.flops, work.bytes, gflops, gbytes, min(1.0, max(compute, memory)), measured=("gbytes_per_s",)
+    )
+
+
+def peaks_file(cache: Path, info: DeviceInfo, toolchain: Toolchain) -> Path:
+    """Where the peaks of a device are kept."""
+    key = json.dumps([info.name, info.vendor, info.architecture, info.units, toolchain.label])
+    return cache / "peaks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+
+
+def read_peaks(path: Path) -> Peaks | None:
+    """Peaks measured before; None if there are none or the file is not ours."""
+    try:
+        data = json.loads(path.read_text())
+        return Peaks(float(data["bandwidth_gbs"]), float(data["gflops"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_peaks(path: Path, peaks: Peaks, info: DeviceInfo) -> None:
+    """Keeps peaks for later runs; readers see a whole file or none. A cache that cannot be written is no error."""
+    text = json.dumps({"device": info.name, "bandwidth_gbs": peaks.bandwidth_gbs, "gflops": peaks.gflops}, indent=2)
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,188 @@
+"""The state of a device process: one backend, one bench a size, the baseline, and the deadlines of runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+
+from evaluator.api import EvaluatorError
+from evaluator.backend import Backend, Loaded, Placement
+from evaluator.bench import Bench
+from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, poisoned
+from evaluator.inputs import SETS, Array
+from evaluator.messages import Beat, Prepared, Setup, Work
+from evaluator.oracle import ReferenceProcess
+from evaluator.plan import Call, bind, compulsory_bytes, output_args
+from evaluator.result import Evaluation, Status
+from evaluator.store import load_oracle, save_oracle
+from evaluator.turn import Turn
+from genome.spec import ProblemSize, Role
+
+_GRACE_S = 3.0
+_SLOWDOWN = 20.0  # a variant this many times slower than the baseline is not worth waiting for
+_BASELINE_PATIENCE = 10.0
+
+
+class Station:
+    """See the module. Raises nothing of its own beyond what its parts say."""
+
+    def __init__(self, backend: Backend, setup: Setup, connection: Connection) -> None:
+        self.backend, self.setup, self.spec, self.settings = backend, setup, setup.spec, setup.settings
+        self.turn = Turn(setup.session, backend.info.kind == "cpu")
+        self.variant = ""
+        self.baseline: Loaded | None = None
+        self.baseline_results: dict[str, Evaluation] = {}
+        self._connection = connection
+        self._benches: dict[str, Bench] = {}
+        self._reference = (
+            ReferenceProcess(setup.reference, setup.session / "reference.log", setup.settings.reference_timeout_s)
+            if setup.reference
+            else None
+        )
+
+    def beat(self, stage: str, size: ProblemSize, runs_s: float | None = None) -> None:
+        """Tells the parent what comes next, and for how long it may take (default: the deadline of one run)."""
+        allowed = self.deadline_s(size) if runs_s is None else runs_s
+        self._connection.send(Beat(stage, size.label, allowed, self.variant))
+
+    def wait(self, stage: str, size: ProblemSize) -> None:
+        """Tells the parent that this process waits for another one."""
+        self._connection.send(Beat(stage, size.label, variant=self.variant))
+
+    def deadline_s(self, size: ProblemSize) -> float:
+        """Longest single run at a size, in seconds."""
+        known = self.baseline_results.get(size.label)
+        if known is None or known.timing is None:
+            return self.settings.run_timeout_s * (_BASELINE_PATIENCE if not self.baseline_results else 1.0)
+        return min(
+            max(self.settings.run_timeout_s, 2e-3 * known.timing.median_ms),
+            _GRACE_S + _SLOWDOWN * known.timing.median_ms * 1e-3,
+        )
+
+    def work(self, size: ProblemSize) -> Work:
+        """Operations at a size: the caller's estimate, else the arguments' bytes."""
+        return self.setup.work.get(size.label) or Work(0.0, compulsory_bytes(self.spec, size))
+
+    def bench(self, size: ProblemSize) -> Bench:
+        """The bench of a size whose oracle exists."""
+        if size.label not in self._benches:
+            bench = self._new_bench(size)
+            bench.expected, bench.baseline_error = load_oracle(self.setup.session, self.spec, size)
+            self._benches[size.label] = bench
+        return self._benches[size.label]
+
+    def allowed_error(self, bench: Bench) -> float:
+        """Largest error relative to the tolerance."""
+        return max(1.0, self.settings.baseline_error_factor * bench.baseline_error)
+
+    def build_oracle(self, size: ProblemSize, loaded: Loaded, call: Call) -> None:
+        """Runs the baseline (and the reference) at a size and keeps what outputs must hold.
+
+        Raises:
+            EvaluatorError: If the baseline writes outside its buffers, or differs from the reference.
+        """
+        bench = self._new_bench(size)
+        sets, worst = [], 0.0
+        for which in range(SETS):
+            outputs, written = self._baseline_outputs(bench, loaded, call, which)
+            shapes = {arg.name: arg.extent(size.env) for arg in output_args(self.spec)}
+            right = outputs if self._reference is None or bench.checker else self._reference_outputs(bench, which)
+            expected = {name: Expected(_exact(right[name]), written[name], shapes[name]) for name in outputs}
+            sets.append(expected)
+            bench.expected = tuple(sets)
+            verdict = self._judge_baseline(bench, outputs, expected)
+            worst = max(worst, verdict.error)
+        bench.baseline_error = worst
+        save_oracle(self.setup.session, self.spec, size, tuple(sets), worst)
+        self._benches[size.label] = bench
+
+    def verify(self, bench: Bench, loaded: Loaded, call: Call, which: int, placement: Placement | None) -> Verdict:
+        """One run from poisoned outputs with an input set, judged."""
+        bench.load(call, which, placement, POISONS[which])
+        self.beat("check", bench.size)
+        bench.run(loaded, call)
+        return bench.verdict(self.allowed_error(bench))
+
+    def close(self) -> None:
+        """Ends the reference process."""
+        if self._reference is not None:
+            self._reference.close()
+
+    def _new_bench(self, size: ProblemSize) -> Bench:
+        bench = Bench(self.backend, self.spec, size, self.setup.seed)
+        reference = self.setup.reference
+        if self._reference is not None and reference is not None and reference.kind == "checker":
+            process = self._reference
+
+            def check(inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> str:
+                self.beat("reference", size, self.settings.reference_timeout_s + _GRACE_S)
+                return process.check(size, inputs, outputs)
+
+            bench.checker = check
+        return bench
+
+    def _reference_outputs(self, bench: Bench, which: int) -> dict[str, Array]:
+        assert self._reference is not None
+        self.beat("reference", bench.size, self.settings.reference_timeout_s + _GRACE_S)
+        return self._reference.outputs(self.spec, bench.size, bench.inputs_of(which))
+
+    def _baseline_outputs(
+        self, bench: Bench, loaded: Loaded, call: Call, which: int
+    ) -> tuple[dict[str, Array], dict[str, Array | None]]:
+        """Outputs, and which elements are written: those that do not keep both poisons."""
+        masks: list[dict[str, Array]] = []
+        outputs: dict[str, Array] = {}
+        for poison in POISONS:
+            bench.load(call, which, Placement.TIGHT, poison)
+            self.beat("baseline", bench.size)
+            bench.run(loaded, call)
+            if stray := bench.stray():
+                raise EvaluatorError(f"the kernel itself is at fault: {stray}")
+            outputs = bench.outputs()
+            pure = [arg.name for arg in output_args(self.spec) if arg.role is Role.OUT]
+            masks.append({name: poisoned(outputs[name], poison) for name in pure})
+            if not any(mask.any() for mask in masks[-1].values()):
+                return outputs, dict.fromkeys(outputs)
+        both: dict[str, Array | None] = dict.fromkeys(outputs)
+        for name, mask in masks[0].items():
+            untouched = mask & masks[1][name]
+            both[name] = ~untouched if untouched.any() else None
+        return outputs, both
+
+    def _judge_baseline(
+        self, bench: Bench, outputs: Mapping[str, Array], expected: Mapping[str, Expected]
+    ) -> Verdict:
+        if bench.checker is not None:
+            verdict = bench.verdict(1.0)
+            if verdict.status is not Status.OK:
+                raise EvaluatorError(f"the untransformed kernel fails the checker: {verdict.message}")
+            return verdict
+        worst = 0.0
+        for arg in output_args(self.spec):
+            bound = bound_for(self.spec.tolerance, arg.dtype, expected[arg.name].values)
+            verdict = judge(arg.name, outputs[arg.name], expected[arg.name], bound, None, 1.0, bench.size.label)
+            if verdict.status is not Status.OK:
+                raise EvaluatorError(
+                    f"the untransformed kernel does not match the reference, {verdict.message}: mend one of them, "
+                    "or set `tolerance:` in the campaign if the difference is rounding"
+                )
+            worst = max(worst, verdict.error)
+        return Verdict(error=worst)
+
+
+def bind_all(station: Station, prepared: Prepared, sizes: tuple[ProblemSize, ...]) -> dict[str, Call | None]:
+    """Calls by size label; None where the guard does not hold, so that the baseline runs."""
+    variant = prepared.variant
+    return {
+        size.label: bind(station.spec, variant, size) if variant.guard.holds(size.env) else None for size in sizes
+    }
+
+
+def seconds_since(start: float) -> float:
+    """Seconds on the monotonic clock."""
+    return time.monotonic() - start
+
+
+def _exact(values: Array) -> Array:
+    return values if values.dtype.kind in "iu" else values.astype("float64")

@@ -1,0 +1,64 @@
+"""The device process: serves jobs one after another with resident inputs and oracles, until its parent goes."""
+
+from __future__ import annotations
+
+from evaluator.api import EvaluatorError
+from evaluator.backend import BackendFailure
+from evaluator.cascade import run_cascade
+from evaluator.devices import open_backend
+from evaluator.face_off import face_off
+from evaluator.messages import CompareJob, Fatal, MeasureJob, OpenJob, Outcome, Prepared, RestoreJob, Setup
+from evaluator.plan import over_limits
+from evaluator.process import attach
+from evaluator.result import Evaluation
+from evaluator.station import Station, bind_all
+
+
+def open_baseline(station: Station, baseline: Prepared) -> Outcome | Fatal:
+    """Builds every oracle with the baseline, then takes the baseline itself through the cascade."""
+    spec = station.spec
+    sizes = (*spec.check_sizes, *spec.sizes)
+    station.variant = baseline.variant.digest()
+    try:
+        loaded = station.backend.load(baseline.binary)
+        calls = bind_all(station, baseline, sizes)
+        for size in sizes:
+            call = calls[size.label]
+            if call is None:
+                raise EvaluatorError(f"the untransformed kernel has a guard that fails at {size.label}")
+            if text := over_limits(call, station.backend.limits):
+                raise EvaluatorError(f"the untransformed kernel cannot run at {size.label}: {text}")
+            station.build_oracle(size, loaded, call)
+    except (EvaluatorError, BackendFailure) as error:
+        return Fatal(str(error))
+    outcome = run_cascade(station, baseline, {})
+    remember(station, baseline, outcome.evaluations)
+    return outcome
+
+
+def remember(station: Station, baseline: Prepared, evaluations: tuple[Evaluation, ...]) -> None:
+    """Keeps the baseline and its times: deadlines, fallbacks and the roofline's sanity depend on them."""
+    station.baseline = station.backend.load(baseline.binary)
+    station.baseline_results = {evaluation.size: evaluation for evaluation in evaluations}
+
+
+def main() -> None:
+    """Entry of the process."""
+    connection = attach()
+    setup: Setup = connection.recv()
+    station = Station(open_backend(setup.device), setup, connection)
+    while True:
+        job = connection.recv()
+        match job:
+            case OpenJob(baseline=baseline):
+                connection.send(open_baseline(station, baseline))
+            case RestoreJob(baseline=baseline, evaluations=evaluations):
+                remember(station, baseline, evaluations)
+            case MeasureJob(prepared=prepared, best_ms=best_ms):
+                connection.send(run_cascade(station, prepared, best_ms))
+            case CompareJob():
+                connection.send(face_off(station, job))
+
+
+if __name__ == "__main__":
+    main()
