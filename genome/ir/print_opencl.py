@@ -175,7 +175,9 @@ class _Translator:
         stop = closing(tokens, end + 1)
         like = tokens[position]
         result += [mark("(", like)._replace(space=like.space), mark("(", like)]
-        self._append_type(tokens[position + 2 : end], self._space(tokens, end + 1, stop), result)
+        target = tokens[position + 2 : end]
+        pointer = any(part.text == "*" for part in target)
+        self._append_type(target, self._space(tokens, end + 1, stop) if pointer else "", result)
         inner = self.run(tokens[end + 2 : stop])
         result += [mark(")", like), mark("(", like), *inner, mark(")", like), mark(")", like)]
         return stop + 1

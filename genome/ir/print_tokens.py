@@ -88,7 +88,7 @@ def _sticks(left: str, right: str) -> bool:
     if not left or not right:
         return False
     a, b = left[-1], right[0]
-    if (a.isalnum() or a == "_") and (b.isalnum() or b == "_"):
+    if (a.isalnum() or a == "_") and (b.isalnum() or b == "_" or right[:2].strip(".").isdigit()):
         return True
     return a + b in {"++", "--", "&&", "||", "<<", ">>", "->", "::", "//", "/*", "<=", ">=", "==", "!="}
 
@@ -105,6 +105,23 @@ def closing(tokens: Sequence[Token], start: int) -> int:
             if depth == 0:
                 return position
     return len(tokens)
+
+
+def unbalanced(tokens: Sequence[Token]) -> Token | None:
+    """The first bracket that nothing matches, or None."""
+    stack: list[Token] = []
+    for token in tokens:
+        if token.kind != "mark":
+            continue
+        if token.text in OPENERS:
+            stack.append(token)
+        elif token.text in CLOSERS:
+            if not stack:
+                return token
+            opened = stack.pop()
+            if OPENERS[opened.text] != token.text:
+                return opened
+    return stack[-1] if stack else None
 
 
 def closing_angle(tokens: Sequence[Token], start: int) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pycparser import c_ast, c_parser
 
 from genome.ir.kernel import Kernel, Param
-from genome.ir.print_tokens import Token
+from genome.ir.print_tokens import Token, unbalanced
 from genome.source.constants import file_constants
 from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
@@ -17,12 +17,14 @@ from genome.source.opaque import moved_names
 from genome.source.parse import Parsed, read_body
 from genome.source.prelude import prelude_text
 from genome.source.preprocess import preprocess
+from genome.source.regions import broken_token
 from genome.source.signature import entries, launch_bounds, parameters
 from genome.source.slice import Item, Slice, find_entry, items, slice_kernel, type_names
 from genome.source.templates import instantiate
 
 __all__ = ["SourceError", "entries", "parse_kernel"]
 
+_HINT = "rewrite it in plain C; macros, block shape and options are tuned all the same"
 _POSITION = re.compile(r"^(?P<file>.*?):(?P<line>\d+):(?:(?P<column>\d+):)?\s*(?P<message>.*)$", re.DOTALL)
 
 
@@ -67,6 +69,9 @@ def parse_kernel(
 def _parse_body(item: Item, found: Sequence[Item], path: str) -> tuple[Encoded, c_ast.Compound]:
     """Parses the body; where C cannot spell a statement, a second pass makes just that statement opaque."""
     body = item.tokens[item.body :]
+    lone = unbalanced(body)
+    if lone is not None:
+        raise SourceError(lone.file or path, lone.line, f"'{lone.text}' has no partner", "close the bracket")
     types = type_names(found)
     encoded = encode_body(body, types)
     try:
@@ -76,6 +81,9 @@ def _parse_body(item: Item, found: Sequence[Item], path: str) -> tuple[Encoded, 
     try:
         return encoded, _tree(encoded.text, path)
     except c_parser.ParseError as error:
+        wrong = broken_token(body)
+        if wrong is not None:
+            raise SourceError(wrong.file or path, wrong.line, f"cannot parse '{wrong.text}'", _HINT) from None
         raise _source_error(error, item, path) from None
 
 
@@ -94,11 +102,10 @@ def _unparsable(text: str) -> bool:
 
 def _source_error(error: Exception, item: Item, path: str) -> SourceError:
     match = _POSITION.match(str(error))
-    hint = "rewrite it in plain C; macros, block shape and options are tuned all the same"
     if match is None:
-        return SourceError(path, item.line, f"kernel '{item.names[0]}' cannot be parsed", hint)
+        return SourceError(path, item.line, f"kernel '{item.names[0]}' cannot be parsed", _HINT)
     what = match["message"].removeprefix("before: ").strip() or "end of the kernel"
-    return SourceError(match["file"] or path, int(match["line"]), f"cannot parse '{what}'", hint)
+    return SourceError(match["file"] or path, int(match["line"]), f"cannot parse '{what}'", _HINT)
 
 
 def _read(part: Slice, params: tuple[Param, ...], constants: dict[str, int], encoded: Encoded,

@@ -54,6 +54,7 @@ def preprocess(
     engine.own_names = frozenset(name for name, _ in defines)
     for folder in (*include_dirs, str(Path(path).parent)):
         engine.add_path(folder)
+    engine.rewrite_paths = []  # names in messages are those that the user gave
     output = io.StringIO()
     engine.parse(_PRAGMA_UNROLL.sub(_unroll_call, source), path)
     engine.write(output)

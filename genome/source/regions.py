@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from genome.ir.print_tokens import Token, closing, mark, word
 
 _FOREIGN = frozenset({"asm", "__asm__", "__asm", "new", "delete", "try", "throw", "operator", "template", "this",
                       "goto", "using", "class", "namespace", "decltype", "typedef"})  # fmt: skip
+_BINARY = frozenset(
+    {"+", "-", "/", "%", "==", "!=", "<=", ">=", "<", "&&", "||", "=", "+=", "-=", "*=", "/=", "^", "."}
+)
 _CONTROL = frozenset({"if", "for", "while", "switch"})
 
 
@@ -72,13 +76,15 @@ class _Walker:
 
     def statement(self, start: int) -> int:
         """Copies or replaces the statement at ``start``; returns the index behind it."""
+        if start >= len(self.tokens):
+            return start
         token = self.tokens[start]
         if token.kind == "pragma" or token.text in ("else", "}"):
             self.out.append(token)
             return start + 1
         if token.text == "{":
             return self._compound(start)
-        if token.text in _CONTROL:
+        if token.text in _CONTROL and self._next(start) == "(":
             return self._control(start)
         if token.text == "do":
             return self._do(start)
@@ -90,11 +96,14 @@ class _Walker:
             return end + 1
         end = _semicolon(self.tokens, start)
         part = self.tokens[start:end]
-        if self._foreign(part) or (self.test is not None and self.test(part)):
+        if self._foreign(part) or (self.test is not None and broken_token(part) is None and self.test(part)):
             self._region(start, end)
         else:
             self.out += _construction(part, self.types)
         return max(end, start + 1)
+
+    def _next(self, position: int) -> str:
+        return self.tokens[position + 1].text if position + 1 < len(self.tokens) else ""
 
     def _compound(self, start: int) -> int:
         end = closing(self.tokens, start)
@@ -112,7 +121,7 @@ class _Walker:
         empty = mark(";", self.tokens[start])
         ranged = self.tokens[start].text == "for" and not any(token.text == ";" for token in header)
         bad = ranged or self._foreign(self.tokens[opened + 1 : end], header=True)
-        if bad or (self.test is not None and self.test([*header, empty])):
+        if bad or (self.test is not None and broken_token(header) is None and self.test([*header, empty])):
             behind = statement_end(self.tokens, start)
             self._region(start, behind)
             return behind
@@ -148,6 +157,16 @@ class _Walker:
             if token.text == "{" and (before is None or before.text not in ("=", "{", ",")):
                 return True
         return not header and (_is_reference(part, self.types) or _is_object(part, self.types))
+
+
+def broken_token(tokens: Sequence[Token]) -> Token | None:
+    """The first token that is wrong in C++ too, as far as two neighbours tell, or None."""
+    for here, after in pairwise(tokens):
+        if here.text in _BINARY and after.text in (";", ")", ","):
+            return after
+        if here.text in _CONTROL and after.text not in ("(", "constexpr"):
+            return after
+    return None
 
 
 def _type_length(part: Sequence[Token], types: frozenset[str]) -> int:

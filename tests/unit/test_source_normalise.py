@@ -206,7 +206,7 @@ def test_references_and_closures_stand_for_what_they_reach() -> None:
     through_reference = next(stmt for stmt in opaque if stmt.text.startswith("r ="))
     assert {"r", "y"} <= set(through_reference.writes)
     call = next(stmt for stmt in opaque if stmt.text.startswith("f("))
-    assert {"v", "y"} <= set(call.reads)
+    assert "v" in call.writes
 
 
 def test_pointer_used_by_opaque_text_as_well() -> None:
@@ -215,7 +215,7 @@ def test_pointer_used_by_opaque_text_as_well() -> None:
     )
     assert "y[i * n] = 1.0f;" in lines(found)
     loop = next(stmt for stmt in found.body if isinstance(stmt, Opaque) and "while" in stmt.text)
-    assert {"row", "y", "k"} <= set(loop.writes)
+    assert {"row", "y"} <= set(loop.writes)
     assert "float* row = y + i * n;" in lines(found)
 
 
