@@ -87,9 +87,7 @@ class Bench:
 
     def outputs(self) -> dict[str, Array]:
         """Flat outputs in their dtype."""
-        return {
-            arg.name: self._buffers[arg.name].read().view(np.dtype(arg.dtype)) for arg in output_args(self.spec)
-        }
+        return {arg.name: self._buffers[arg.name].read().view(np.dtype(arg.dtype)) for arg in output_args(self.spec)}
 
     def stray(self) -> str:
         """Empty, or which canary or input the last run changed."""

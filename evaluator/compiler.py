@@ -20,7 +20,7 @@ def build(backend: Backend, setup: Setup, job: CompileJob, connection: Connectio
     digest = job.variant.digest()
 
     def notify(stage: str) -> None:
-        allowed = job.trial_s if stage == "trial" else setup.settings.compile_timeout_s
+        allowed = job.trial_s if stage == "trial" else job.compile_s
         connection.send(Beat(stage, "", allowed, digest))
 
     sizes = (*setup.spec.check_sizes, *setup.spec.sizes)

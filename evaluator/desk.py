@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
 from evaluator.api import Measured
@@ -56,8 +56,9 @@ class DeviceDesk:
         self._running = None
         if isinstance(answer, Lost):
             if not answer.timed_out and job.attempt < _ATTEMPTS:
-                self._queue.appendleft(_Job(job.ticket, job.prepared, job.attempt + 1))
+                self._queue.appendleft(replace(job, attempt=job.attempt + 1))
                 return None
+            self.lane.start()
             return self._blame(job, answer)
         return self._measured(job, answer)
 
@@ -70,6 +71,7 @@ class DeviceDesk:
         failure = measured.failure
         if failure is not None and failure.status in (Status.STRAY_WRITE, Status.OUT_OF_MEMORY):
             self.lane.stop()  # its memory may be damaged where no canary stands: the next variant gets a fresh process
+            self.lane.start()
         return measured
 
     def _blame(self, job: _Job, lost: Lost) -> Measured:

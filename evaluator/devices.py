@@ -105,8 +105,10 @@ def _how_to_get(name: str) -> str:
             platform = opener()
             if platform is None:
                 return install
-            return f"`--device auto` takes the first one; {platform.absence()}" if not platform.devices() else (
-                "`--device auto` takes the first one"
+            return (
+                f"`--device auto` takes the first one; {platform.absence()}"
+                if not platform.devices()
+                else ("`--device auto` takes the first one")
             )
     known = ", ".join(prefix for prefix, _, _ in PLATFORMS)
     return f"This version runs on the platforms {known}; `--device auto` takes the first device"

@@ -132,5 +132,3 @@ def _common_alignment(calls: list[Call]) -> list[Call]:
         for name, alignment in call.alignments.items():
             union[name] = max(union.get(name, 1), alignment)
     return [replace(call, alignments=dict(union)) for call in calls]
-
-

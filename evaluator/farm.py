@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
 from evaluator.lane import Lane, Lost
@@ -19,6 +19,7 @@ _ATTEMPTS = 2
 class _Job:
     ticket: int
     variant: Variant
+    compile_s: float
     trial_s: float
     attempt: int = 1
 
@@ -37,16 +38,17 @@ class CompilerFarm:
         """True while a compilation is queued or under way."""
         return bool(self._queue or self._running)
 
-    def submit(self, ticket: int, variant: Variant, trial_s: float) -> None:
-        """Queues a compilation; its first launch may take ``trial_s`` seconds."""
-        self._queue.append(_Job(ticket, variant, trial_s))
+    def submit(self, ticket: int, variant: Variant, compile_s: float, trial_s: float) -> None:
+        """Queues a compilation, which may take ``compile_s`` seconds, and its first launch ``trial_s``."""
+        self._queue.append(_Job(ticket, variant, compile_s, trial_s))
 
     def dispatch(self) -> None:
         """Gives work to idle compilers."""
         for index, lane in enumerate(self._lanes):
             if not lane.busy and self._queue:
                 job = self._running[index] = self._queue.popleft()
-                lane.give(CompileJob(job.ticket, job.variant, self._salt(job.variant), job.trial_s))
+                salt = self._salt(job.variant)
+                lane.give(CompileJob(job.ticket, job.variant, salt, job.compile_s, job.trial_s))
 
     def collect(self) -> list[Built]:
         """What has ended since the last call."""
@@ -58,7 +60,7 @@ class CompilerFarm:
             job = self._running.pop(index)
             if isinstance(answer, Lost):
                 if answer.killed and job.attempt < _ATTEMPTS:
-                    self._queue.appendleft(_Job(job.ticket, job.variant, job.trial_s, job.attempt + 1))
+                    self._queue.appendleft(replace(job, attempt=job.attempt + 1))
                     continue
                 answer = _blame(job, answer)
             ended.append(answer)

@@ -59,11 +59,12 @@ class Beat:
 
 @dataclass(frozen=True)
 class CompileJob:
-    """To a compiler. ``trial_s`` bounds the first launch."""
+    """To a compiler. ``compile_s`` and ``trial_s`` bound the compilation and its first launch, in seconds."""
 
     ticket: int
     variant: Variant
     salt: str
+    compile_s: float
     trial_s: float
 
 

@@ -108,9 +108,7 @@ def bind(spec: KernelSpec, variant: Variant, size: ProblemSize) -> Call:
     return Call(steps, argument_bytes(spec, size), scratch, alignments)
 
 
-def _bind_launch(
-    spec: KernelSpec, launch: Launch, sizes: Mapping[str, int], scratch: Mapping[str, int]
-) -> BoundLaunch:
+def _bind_launch(spec: KernelSpec, launch: Launch, sizes: Mapping[str, int], scratch: Mapping[str, int]) -> BoundLaunch:
     args: list[str | Scalar] = []
     for name in launch.args:
         arg = spec.arg(name)

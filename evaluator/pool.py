@@ -26,9 +26,6 @@ from genome.limits import DeviceLimits
 from genome.spec import KernelSpec
 from genome.variant import Target, Variant
 
-_BASELINE_PATIENCE = 10.0
-_GRACE_S = 3.0
-_SLOWDOWN = 20.0
 _PROOF_TICKET = -1
 
 
@@ -123,7 +120,7 @@ class LocalEvaluator:
             self._events.append(Compiled(ticket, Status.LIMIT, text))
             return
         self._compiling[ticket] = variant
-        self._farm.submit(ticket, variant, self._trial_s())
+        self._farm.submit(ticket, variant, *self._deadlines())
         self._pump(0.0)
 
     def measure(self, ticket: int) -> None:
@@ -192,12 +189,14 @@ class LocalEvaluator:
         if self._closed:
             raise EvaluatorError("this evaluator is closed")
 
-    def _trial_s(self) -> float:
-        """Longest first launch: a share of the work of one run, so the deadline of the slowest size is ample."""
-        known = [evaluation.timing.median_ms for evaluation in self._baseline if evaluation.timing]
-        if not known:
-            return self._settings.run_timeout_s * _BASELINE_PATIENCE
-        return min(self._settings.run_timeout_s, _GRACE_S + _SLOWDOWN * max(known) * 1e-3)
+    def _deadlines(self) -> tuple[float, float]:
+        """Seconds for a compilation, and for its first launch, which is a share of one run at some size."""
+        times = [evaluation.timing.median_ms for evaluation in self._baseline if evaluation.timing]
+        compile_s = self._baseline[0].compile_s if self._baseline else None
+        return (
+            self._settings.compile_deadline_s(compile_s),
+            self._settings.run_deadline_s(max(times, default=None)),
+        )
 
     def _compile_now(self, variant: Variant) -> Prepared | str:
         """Compiles and waits: the binary, or why there is none. Other events stay queued."""

@@ -1,8 +1,8 @@
 """Child processes that can be killed at any moment: fresh interpreters, two pipes, no shared state.
 
 A child is started as ``python -m MODULE``, never forked and never by re-importing the caller's main module. It lives in
-a session of its own (Ctrl-C does not reach it), and it ends when its parent does: by the kernel on Linux, and everywhere
-by a thread that waits for the lifeline pipe to close.
+a session of its own (Ctrl-C does not reach it), and it ends when its parent does: by the kernel on Linux (where the
+thread that started it must live as long), and everywhere by a thread that waits for the lifeline pipe to close.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def place(work: Work, ms: float, peaks: Peaks) -> Profile:
     elif ms < _LAUNCH_MS:
         verdict, why = Bottleneck.LAUNCH, f"{ms * 1e3:.1f} us is mostly the launch itself"
     elif work.flops and compute > memory:
-        verdict, why = Bottleneck.ISSUE, f"far below both ceilings ({rates}): instructions without arithmetic, or waiting"
+        verdict, why = Bottleneck.ISSUE, f"far below both ceilings ({rates}): other instructions, or waiting"
     else:
         verdict, why = Bottleneck.LATENCY, f"far below both ceilings ({rates}): waiting, or too little work at once"
     return Profile(

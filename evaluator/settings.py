@@ -6,6 +6,10 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+_PATIENCE = 10.0  # the baseline may take this many times the deadline of a run: nobody knows its time yet
+_GRACE_S = 2.0
+_SLOWDOWN = 10.0  # a variant that many times slower than the baseline is not worth waiting for
+
 
 def default_cache_dir() -> Path:
     """``$XDG_CACHE_HOME/evo-tune``, or ``~/.cache/evo-tune``."""
@@ -18,8 +22,9 @@ class EvaluatorSettings:
     """Frozen settings of one evaluator.
 
     Attributes:
-        compile_timeout_s: Longest compilation, in seconds.
-        run_timeout_s: Longest single run of a variant; the baseline gets ten times as much.
+        compile_timeout_s: Longest compilation, in seconds; less where the baseline compiles fast.
+        run_timeout_s: Longest single run of a variant, in seconds; less where the baseline is fast, ten times as much
+            for the baseline itself.
         reference_timeout_s: Longest call of the user's reference, its imports included.
         compilers: Compiler processes; 0 takes one less than the cores, at least one.
         min_samples, max_samples: Timed runs of a size. A run that takes longer than the whole sampling budget is
@@ -53,6 +58,18 @@ class EvaluatorSettings:
     impossible_margin: float = 0.5
     proof_budget_s: float = 2.0
     cache_dir: Path = field(default_factory=default_cache_dir)
+
+    def run_deadline_s(self, baseline_ms: float | None) -> float:
+        """Longest single run where the baseline takes that long; None while that is not known."""
+        if baseline_ms is None:
+            return self.run_timeout_s * _PATIENCE
+        return min(max(self.run_timeout_s, 2e-3 * baseline_ms), _GRACE_S + _SLOWDOWN * 1e-3 * baseline_ms)
+
+    def compile_deadline_s(self, baseline_s: float | None) -> float:
+        """Longest compilation where the baseline's takes that long; None while that is not known."""
+        if baseline_s is None:
+            return self.compile_timeout_s
+        return min(self.compile_timeout_s, _GRACE_S + 2.0 * _SLOWDOWN * baseline_s)
 
     def target(self, kind: str) -> float:
         """Target interval for a device kind, ``gpu`` or ``cpu``."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 
 from evaluator.api import EvaluatorError
-from evaluator.backend import Backend, Loaded, Placement
+from evaluator.backend import Backend, Loaded, Peaks, Placement
 from evaluator.bench import Bench
 from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, poisoned
 from evaluator.inputs import SETS, Array
@@ -19,9 +18,7 @@ from evaluator.store import load_oracle, save_oracle
 from evaluator.turn import Turn
 from genome.spec import ProblemSize, Role
 
-_GRACE_S = 3.0
-_SLOWDOWN = 20.0  # a variant this many times slower than the baseline is not worth waiting for
-_BASELINE_PATIENCE = 10.0
+_GRACE_S = 5.0  # on top of the reference's own deadline, which this process keeps
 
 
 class Station:
@@ -31,6 +28,7 @@ class Station:
         self.backend, self.setup, self.spec, self.settings = backend, setup, setup.spec, setup.settings
         self.turn = Turn(setup.session, backend.info.kind == "cpu")
         self.variant = ""
+        self.peaks = setup.peaks
         self.baseline: Loaded | None = None
         self.baseline_results: dict[str, Evaluation] = {}
         self._connection = connection
@@ -52,17 +50,18 @@ class Station:
 
     def deadline_s(self, size: ProblemSize) -> float:
         """Longest single run at a size, in seconds."""
-        known = self.baseline_results.get(size.label)
-        if known is None or known.timing is None:
-            return self.settings.run_timeout_s * (_BASELINE_PATIENCE if not self.baseline_results else 1.0)
-        return min(
-            max(self.settings.run_timeout_s, 2e-3 * known.timing.median_ms),
-            _GRACE_S + _SLOWDOWN * known.timing.median_ms * 1e-3,
-        )
+        times = {label: result.timing.median_ms for label, result in self.baseline_results.items() if result.timing}
+        return self.settings.run_deadline_s(times.get(size.label, max(times.values(), default=None)))
 
     def work(self, size: ProblemSize) -> Work:
         """Operations at a size: the caller's estimate, else the arguments' bytes."""
         return self.setup.work.get(size.label) or Work(0.0, compulsory_bytes(self.spec, size))
+
+    def measure_peaks_again(self) -> None:
+        """Raises the peaks if the device does more now than when they were measured, perhaps on a busy machine."""
+        with self.turn.timing():
+            now = self.backend.measure_peaks()
+        self.peaks = Peaks(max(now.bandwidth_gbs, self.peaks.bandwidth_gbs), max(now.gflops, self.peaks.gflops))
 
     def bench(self, size: ProblemSize) -> Bench:
         """The bench of a size whose oracle exists."""
@@ -150,9 +149,7 @@ class Station:
             both[name] = ~untouched if untouched.any() else None
         return outputs, both
 
-    def _judge_baseline(
-        self, bench: Bench, outputs: Mapping[str, Array], expected: Mapping[str, Expected]
-    ) -> Verdict:
+    def _judge_baseline(self, bench: Bench, outputs: Mapping[str, Array], expected: Mapping[str, Expected]) -> Verdict:
         if bench.checker is not None:
             verdict = bench.verdict(1.0)
             if verdict.status is not Status.OK:
@@ -174,14 +171,7 @@ class Station:
 def bind_all(station: Station, prepared: Prepared, sizes: tuple[ProblemSize, ...]) -> dict[str, Call | None]:
     """Calls by size label; None where the guard does not hold, so that the baseline runs."""
     variant = prepared.variant
-    return {
-        size.label: bind(station.spec, variant, size) if variant.guard.holds(size.env) else None for size in sizes
-    }
-
-
-def seconds_since(start: float) -> float:
-    """Seconds on the monotonic clock."""
-    return time.monotonic() - start
+    return {size.label: bind(station.spec, variant, size) if variant.guard.holds(size.env) else None for size in sizes}
 
 
 def _exact(values: Array) -> Array:

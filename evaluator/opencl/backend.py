@@ -97,8 +97,8 @@ class OpenCLBackend:
         try:
             for step in call.steps:
                 if isinstance(step, Memset):
-                    target = _handle(buffers[step.buffer])
-                    events.append(cl.enqueue_fill_buffer(self._queue, target, np.full(1, step.value, np.uint8), 0, target.size))
+                    target, byte = _handle(buffers[step.buffer]), np.full(1, step.value, np.uint8)
+                    events.append(cl.enqueue_fill_buffer(self._queue, target, byte, 0, target.size))
                 else:
                     events.append(self._enqueue(loaded.kernels[step.entry], step, buffers))
             cl.wait_for_events(events)

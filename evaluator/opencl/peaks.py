@@ -6,7 +6,7 @@ import numpy as np
 import pyopencl as cl
 
 _COPY_BYTES = 128 * 1024 * 1024  # larger than the last-level cache of all but a few server CPUs
-_REPEATS = 7
+_REPEATS = 12
 _CHAINS = 8  # independent accumulators: enough to hide the latency of a multiply-add
 _WIDTH = 8
 _STEPS = 2048
@@ -51,9 +51,7 @@ def _multiply_add_source() -> str:
     )
 
 
-def _best_seconds(
-    queue: cl.CommandQueue, kernel: cl.Kernel, shape: tuple[int, ...], block: tuple[int, ...]
-) -> float:
+def _best_seconds(queue: cl.CommandQueue, kernel: cl.Kernel, shape: tuple[int, ...], block: tuple[int, ...]) -> float:
     best = float("inf")
     for _ in range(_REPEATS):
         event = cl.enqueue_nd_range_kernel(queue, kernel, shape, block)
