@@ -1,4 +1,4 @@
-"""Runs ``evo-tune`` for the benches, in a process and with a knowledge base of its own, and describes the machine.
+"""Runs ``evo-tune`` for the benches, in a process and with a knowledge base of its own, and describes the machine."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
     python benchmarks/warm_start.py [--pairs 5] [--evaluations 60] [--size 384] [--json FILE]
 
-For each seed: the matmul example is tuned at 512 on an empty base (the experience), then at ``--size`` twice, once on an
-empty base (cold) and once on the base with the experience (warm). A run has arrived when its best reaches 95% of the speed-up
-that the cold run ends with. Fresh measurements are counted; look-ups are listed apart. The final speed-ups are those of the
-proof in fresh processes, interleaved with the untransformed kernel.
+For each seed: the matmul example is tuned at 512 on an empty base (the experience), then at ``--size`` twice, once on
+an empty base (cold) and once on the base with the experience (warm). A run has arrived when its best reaches 95% of the
+speed-up that the cold run ends with. Fresh measurements are counted; look-ups are listed apart. The final speed-ups are
+those of the proof in fresh processes, interleaved with the untransformed kernel.
 """
 
 from __future__ import annotations
