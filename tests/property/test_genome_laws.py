@@ -155,10 +155,14 @@ def test_malformed_genes_are_refused(data: object) -> None:
         Gene.from_json(data)  # type: ignore[arg-type]
 
 
+def _joined(left: str, op: str, right: str) -> str:
+    return f"({left} {op} {right})"
+
+
 SIZES = st.recursive(
     st.sampled_from(["M", "N"]) | st.integers(0, 20).map(str),
-    lambda inner: st.builds(lambda a, op, b: f"({a} {op} {b})", inner, st.sampled_from(["+", "-", "*"]), inner)
-    | st.builds(lambda a, op, b: f"({a} {op} {b})", inner, st.sampled_from(["//", "%"]), st.integers(1, 9).map(str)),
+    lambda inner: st.builds(_joined, inner, st.sampled_from(["+", "-", "*"]), inner)
+    | st.builds(_joined, inner, st.sampled_from(["//", "%"]), st.integers(1, 9).map(str)),
     max_leaves=8,
 )
 

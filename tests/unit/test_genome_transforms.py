@@ -103,7 +103,8 @@ def test_register_tiling_needs_several_elements_a_thread() -> None:
 
 
 def test_staging_needs_a_constant_trip() -> None:
-    assert "strip-mine" in reason(matmul(no_alias=True), Gene.of("shared_tile", Site("A", "read.reused[0]"), pad=0, transpose=0))
+    stage = Gene.of("shared_tile", Site("A", "read.reused[0]"), pad=0, transpose=0)
+    assert "strip-mine" in reason(matmul(no_alias=True), stage)
 
 
 def test_staging_refuses_an_array_that_the_kernel_writes() -> None:
