@@ -113,7 +113,8 @@ def _widen(
     mine = [(access, loop) for access, loop in _candidates(kernel, loops, stmt, width) if access.array == array]
     if not mine:
         return None
-    stmt = plain(stmt)
+    if any(access == stmt.target for access, _ in mine):
+        stmt = plain(stmt)
     result: list[Stmt] = []
     store = next(((access, loop) for access, loop in mine if access == stmt.target), None)
     reads = [(access, loop) for access, loop in mine if access in sure_reads(stmt.value)]

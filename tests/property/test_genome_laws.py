@@ -148,8 +148,17 @@ def test_a_genome_survives_a_json_round_trip(genes: list[Gene]) -> None:
     assert again.digest() == genome.digest()
 
 
-@pytest.mark.parametrize("data", [{}, {"transform": "x"}, {"transform": "x", "site": 3, "params": {}},
-                                  {"transform": "x", "site": {"label": "k"}, "params": {"f": [1]}}, 7, None])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"transform": "x"},
+        {"transform": "x", "site": 3, "params": {}},
+        {"transform": "x", "site": {"label": "k"}, "params": {"f": [1]}},
+        7,
+        None,
+    ],
+)
 def test_malformed_genes_are_refused(data: object) -> None:
     with pytest.raises(ValueError):
         Gene.from_json(data)  # type: ignore[arg-type]
