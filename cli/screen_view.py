@@ -64,12 +64,15 @@ def best_text(best: BestSoFar | None) -> str:
 
 def plain_line(snapshot: ProgressSnapshot) -> str:
     """One line with everything: for logs."""
-    step = f" {snapshot.step}/{snapshot.steps}" if snapshot.steps else ""
+    clock = f"[{minutes_text(snapshot.elapsed_s)}]"
+    if snapshot.steps:
+        return f"{clock} {snapshot.phase} {snapshot.step}/{snapshot.steps}: {snapshot.message}".rstrip(": ")
+    if snapshot.phase in (CampaignPhase.STARTING, CampaignPhase.DONE):
+        return f"{clock} {snapshot.phase}: {snapshot.message}".rstrip(": ")
     numbers = ", ".join(f"{name} {value}" for name, value in counters(snapshot))
     left = f", {minutes_text(snapshot.seconds_left)} left" if snapshot.seconds_left is not None else ""
     message = f" | {snapshot.message}" if snapshot.message else ""
-    head = f"[{minutes_text(snapshot.elapsed_s)}] {snapshot.phase}{step}"
-    return f"{head}: {numbers}; best {best_text(snapshot.best)}{left}{message}"
+    return f"{clock} {snapshot.phase}: {numbers}; best {best_text(snapshot.best)}{left}{message}"
 
 
 def finish_lines(result: CampaignResult) -> list[str]:

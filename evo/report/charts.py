@@ -44,7 +44,8 @@ def agents_png(result: CampaignResult) -> bytes:
     """What each agent proposed and gained, and how the learned policy shared out its choices."""
     figure = Figure(figsize=_DOUBLE, dpi=_DPI, layout="constrained")
     left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": [1, 1.15]})
-    names = [tally.agent for tally in result.agents]
+    credited = [name for point in result.credit for name, _ in point.shares]
+    names = dict.fromkeys([*(tally.agent for tally in result.agents), *credited])
     colours = {name: PALETTE[number % len(PALETTE)] for number, name in enumerate(names)}
     _tally_bars(left, result.agents, colours)
     _credit_area(right, result.credit, colours)
@@ -53,7 +54,7 @@ def agents_png(result: CampaignResult) -> bytes:
 
 def _tally_bars(axes: Axes, agents: Sequence[AgentTally], colours: dict[str, str]) -> None:
     _style(axes)
-    rows = sorted(agents, key=lambda tally: tally.measured)
+    rows = sorted((tally for tally in agents if tally.measured), key=lambda tally: tally.measured)
     places = range(len(rows))
     axes.barh(places, [t.measured for t in rows], color=GRID, height=0.72, label="measured")
     axes.barh(places, [t.gains for t in rows], color=[colours[t.agent] for t in rows], height=0.72)
@@ -77,9 +78,7 @@ def _credit_area(axes: Axes, credit: Sequence[CreditPoint], colours: dict[str, s
     names = list(dict.fromkeys(name for point in credit for name, _ in point.shares))
     places = [point.proposals for point in credit]
     shares = [[dict(point.shares).get(name, 0.0) for point in credit] for name in names]
-    fallback = dict(zip(names, PALETTE * 4, strict=False))
-    axes.stackplot(places, shares, labels=names, alpha=0.9, linewidth=0,
-                   colors=[colours.get(name, fallback[name]) for name in names])  # fmt: skip
+    axes.stackplot(places, shares, labels=names, alpha=0.9, linewidth=0, colors=[colours[name] for name in names])
     axes.set_xlim(places[0], places[-1])
     axes.set_ylim(0, 1)
     axes.set_xlabel("proposals")
@@ -181,5 +180,6 @@ def _legend(axes: Axes, title: str | None = None) -> None:
 
 def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(buffer)
+    FigureCanvasAgg(figure)
+    figure.savefig(buffer, format="png")
     return buffer.getvalue()

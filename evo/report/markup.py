@@ -30,9 +30,8 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequenc
     css = [' class="n"' if number in numeric else "" for number in range(len(titles))]
     head = "".join(f"<th{css[n]}>{text(title)}</th>" for n, title in enumerate(titles))
     marks = [f'{css[n]} data-title="{text(title)}"' for n, title in enumerate(titles)]  # shown on narrow screens
-    body = "".join(
-        "<tr>" + "".join(f"<td{marks[n]}><div>{cell}</div></td>" for n, cell in enumerate(row)) + "</tr>" for row in rows
-    )
+    cells = [[f"<td{marks[n]}><div>{cell}</div></td>" for n, cell in enumerate(row)] for row in rows]
+    body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

@@ -31,7 +31,8 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 18px; }
 .pair section { margin: 0; min-width: 0; }
 .pair { margin-bottom: 18px; }
-figure { margin: 0; }
+figure { margin: 0; max-width: 720px; }
+.wide figure { max-width: none; }
 img { display: block; width: 100%; height: auto; }
 figcaption { font-size: 13.5px; color: var(--muted); margin-top: 8px; }
 figure + ul { margin-top: 10px; font-size: 14.5px; }
