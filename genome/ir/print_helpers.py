@@ -42,6 +42,13 @@ def prelude_types(text: str) -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=64)
+def prelude_functions(text: str) -> frozenset[str]:
+    """Names of the helper functions that the prelude defines."""
+    found = _split([token for token in tokenize(text) if token.kind != "directive"])
+    return frozenset(_name(item) for item in found if any(token.text == "{" for token in item))
+
+
 def _split(tokens: Sequence[Token]) -> list[list[Token]]:
     """Declarations and function definitions."""
     items: list[list[Token]] = []

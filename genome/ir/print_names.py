@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from genome.ir.print_errors import PrintError
 from genome.ir.types import canonical
 
 DYNAMIC_SHARED = "EVO_SHARED_BYTES"
 """OpenCL macro with the bytes of dynamic shared memory, given as a compile option (``-DEVO_SHARED_BYTES=4096``)."""
+
+KEYWORDS = frozenset({"kernel", "global", "local", "constant", "private", "generic", "read_only", "write_only",
+                      "read_write", "pipe"})  # fmt: skip
+"""Words of OpenCL C that CUDA code uses as names (convolutions call their weights ``kernel``)."""
+
+_FUNCTIONS = """abs abs_diff acos all any asin atan atan2 cbrt ceil clamp clz cos cosh cross degrees distance dot erf erfc exp
+    exp2 exp10 fabs fdim floor fma fmax fmin fmod fract hypot length log log2 log10 mad max min mix mul24 mul_hi
+    normalize popcount pow radians remainder rint rotate round rsqrt select shuffle sign sin sincos sinh smoothstep sqrt
+step tan tanh trunc upsample"""
+BUILTIN_FUNCTIONS = frozenset(_FUNCTIONS.split())
+"""Functions of OpenCL C that a helper of the same name may not define again."""
 
 _TYPES = {
     "unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint", "unsigned long": "ulong",
@@ -23,6 +35,8 @@ def opencl_type(ctype: str) -> str:
     stars = "*" * name.count("*")
     name = name.rstrip("*")
     name = _TYPES.get(name, name)
+    if name in ("half", "half2") or "bfloat16" in name:
+        raise PrintError(f"{name} is not available in OpenCL C without an extension")
     if name.startswith("ulonglong"):
         name = name.replace("ulonglong", "ulong")
     elif name.startswith("longlong"):

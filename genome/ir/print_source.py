@@ -5,13 +5,21 @@ from __future__ import annotations
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, conjunction
 from genome.ir.kernel import Axis, Kernel, Param
 from genome.ir.print_atomics import definitions
+from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
-from genome.ir.print_helpers import prelude_types, translate_prelude
-from genome.ir.print_names import DYNAMIC_SHARED, opencl_parameter_type, opencl_type
+from genome.ir.print_helpers import prelude_functions, prelude_types, translate_prelude
+from genome.ir.print_names import (
+    BUILTIN_FUNCTIONS,
+    DYNAMIC_SHARED,
+    KEYWORDS,
+    opencl_parameter_type,
+    opencl_type,
+)
 from genome.ir.print_opencl import constant_definitions, translate_statement
 from genome.ir.print_stmt import INDENT, StmtPrinter
+from genome.ir.print_tokens import tokenize
 from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, writes
-from genome.ir.types import canonical
+from genome.ir.types import VECTOR_TYPES, canonical
 from genome.variant import Target
 
 
@@ -112,6 +120,8 @@ def _parameter(param: Param, target: Target) -> str:
         star = "*" if param.pointer else ""
         restrict = " __restrict__" if param.restrict and param.pointer else ""
         return f"{const}{param.ctype}{star}{restrict} {param.name}"
+    if param.pointer and param.ctype[-1:] == "3" and param.ctype in VECTOR_TYPES:
+        raise PrintError(f"{param.ctype} has 3 elements in CUDA's memory and 4 in OpenCL's")
     if not param.pointer:
         return f"{const}{opencl_parameter_type(param.ctype)} {param.name}"
     return f"__global {const}{opencl_type(param.ctype)}*{' restrict' if param.restrict else ''} {param.name}"
@@ -178,5 +188,23 @@ def _preamble(kernel: Kernel, target: Target, text: str) -> str:
     if DYNAMIC_SHARED in text:
         parts.append(f"#ifndef {DYNAMIC_SHARED}\n#define {DYNAMIC_SHARED} 32768\n#endif")
     helpers = definitions(prelude + text)
+    parts += _renamed(kernel, prelude + text)
     parts += [part for part in (helpers, prelude) if part]
     return "\n".join(parts) + "\n\n" if parts else ""
+
+
+def _renamed(kernel: Kernel, text: str) -> list[str]:
+    """Macros that move the user's names out of the way of OpenCL C's own, which the printed text spells otherwise."""
+    words = {token.text for token in tokenize(text) if token.kind == "word"}
+    return [f"#define {name} {name}_" for name in sorted(words & _reserved(kernel))]
+
+
+def _reserved(kernel: Kernel) -> frozenset[str]:
+    defined = {kernel.name} | (prelude_functions(kernel.prelude) if kernel.prelude else frozenset())
+    return KEYWORDS | (BUILTIN_FUNCTIONS & defined)
+
+
+def entry_name(kernel: Kernel, target: Target) -> str:
+    """What the compiled program calls the kernel: OpenCL C has no kernel named ``kernel`` or ``max``."""
+    taken = target is Target.OPENCL and kernel.name in _reserved(kernel)
+    return f"{kernel.name}_" if taken else kernel.name

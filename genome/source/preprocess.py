@@ -54,7 +54,8 @@ def preprocess(
     engine.own_names = frozenset(name for name, _ in defines)
     for folder in (*include_dirs, str(Path(path).parent)):
         engine.add_path(folder)
-    engine.rewrite_paths = []  # names in messages are those that the user gave
+    # Names in messages are those that the user gave.
+    engine.rewrite_paths = [(f"^{re.escape(str(Path(path).absolute()))}$", path.replace("\\", "\\\\"))]
     output = io.StringIO()
     engine.parse(_PRAGMA_UNROLL.sub(_unroll_call, source), path)
     engine.write(output)

@@ -10,7 +10,7 @@ from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Unary, Var
 from genome.ir.kernel import Axis, Kernel, Param
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
-from genome.ir.print_source import print_kernel
+from genome.ir.print_source import entry_name, print_kernel
 from genome.ir.stmt import Assign, Barrier, Decl, Loop, LoopRole, Opaque, Space, Stmt, VectorLoad, VectorStore
 from genome.source.verbatim import verbatim_kernel
 from genome.variant import Target
@@ -203,3 +203,17 @@ def test_launch_bounds_macros_and_qualifiers() -> None:
     assert '#ifndef TILE\n#define TILE 8\n#endif\nextern "C" __global__ void __launch_bounds__(64) k(' in text
     assert "(const float* __restrict__ x, float* y, int n)" in text
     assert "(__global const float* restrict x, __global float* y, int n)" in print_kernel(source, Target.OPENCL)
+
+
+def test_entry_named_like_a_word_of_opencl() -> None:
+    source = replace(kernel(), name="kernel")
+    assert entry_name(source, Target.CUDA) == "kernel"
+    assert entry_name(source, Target.OPENCL) == "kernel_"
+    assert print_kernel(source, Target.OPENCL).startswith("#define kernel kernel_\n")
+    assert entry_name(kernel(), Target.OPENCL) == "k"
+
+
+def test_types_that_opencl_lacks_or_lays_out_otherwise() -> None:
+    for ctype in ("half", "__half", "float3"):
+        with pytest.raises(PrintError):
+            print_kernel(replace(kernel(), params=(Param("x", ctype, True),)), Target.OPENCL)

@@ -197,3 +197,13 @@ def test_printed_cuda_compiles(form: Form, name: str) -> None:
     text, _ = form(name, Target.CUDA)
     log = nvrtc_log(text)
     assert log is None, f"{log}\n{text}"
+
+
+def test_names_that_opencl_reserves(form: Form) -> None:
+    """``kernel`` is a keyword and ``dot`` a function of OpenCL C; both are ordinary names in CUDA."""
+    text, entry = form("names", Target.OPENCL)
+    x, weights, y = sample(64), sample(3, seed=1), np.zeros(64, np.float32)
+    out = run_opencl(text, entry, [x, weights, y, i32(64)], (4,), (16,))[2]
+    expected = np.convolve(x.astype(np.float64), weights[::-1], mode="valid")
+    np.testing.assert_allclose(out[1:-1], expected, rtol=1e-4, atol=1e-5)
+    assert out[0] == out[-1] == 0
