@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluator.api import EvaluatorError
 from evaluator.backend import Backend, BackendFailure, Buffer, Loaded, Placement
-from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, poisoned
+from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, other_poison, poisoned
 from evaluator.inputs import SETS, Array, make_inputs, scalars
 from evaluator.oracle import widen
 from evaluator.plan import Call, array_args, output_args
@@ -56,7 +56,7 @@ class Bench:
             BackendFailure: With OUT_OF_MEMORY.
         """
         self._set, self._poison = which, poison
-        self.prepare_scratch(call, poison)
+        self.prepare_scratch(call)
         for arg in array_args(self.spec):
             buffer = self._buffers.get(arg.name)
             if buffer is None:
@@ -147,7 +147,7 @@ class Bench:
             return Verdict(Status.WRONG, f"wrong at {self.size.label}: {complaint}", float("inf"))
         return Verdict()
 
-    def prepare_scratch(self, call: Call, poison: int) -> None:
+    def prepare_scratch(self, call: Call) -> None:
         """Makes the scratch buffers of a call, poisoned."""
         for name in [name for name, old in self._scratch.items() if call.scratch.get(name) != old.nbytes]:
             self._scratch.pop(name).release()
@@ -157,7 +157,7 @@ class Bench:
             if name not in self._scratch:
                 self._scratch[name] = self._backend.allocate(nbytes)
             self._scratch[name].place(Placement.ROOMY, call.alignments[name])
-            self._scratch[name].fill(poison)
+            self._scratch[name].fill(other_poison(self._poison))
 
 
 def _bytes(array: Array) -> Array:

@@ -26,6 +26,12 @@ from genome.spec import Tolerance
 POISONS = (0xFF, 0x5A)
 """Byte patterns of unwritten memory: NaN (or -1), and a large finite number."""
 
+
+def other_poison(byte: int) -> int:
+    """The pattern for scratch memory: a NaN read from there must not look like an output that was never written."""
+    return POISONS[1] if byte == POISONS[0] else POISONS[0]
+
+
 DEFAULTS: Mapping[str, tuple[float, float]] = {
     "float16": (1e-2, 2e-3),
     "float32": (1e-4, 1e-5),
@@ -170,7 +176,10 @@ def _differs(
     worst = int(np.argmax(np.where(wrong, errors, -1.0)))
     if poison is not None and (untouched := wrong & poisoned(np.ascontiguousarray(output), poison)).any():
         at = _index(int(np.argmax(untouched)), expected.shape)
-        text = f"unwritten at {where}: {int(untouched.sum())} of {total} elements of {name}, first {name}[{at}]"
+        text = (
+            f"unwritten at {where}: {int(untouched.sum())} of {total} elements of {name} still hold what the buffer held "
+            f"before, first {name}[{at}]"
+        )
         return Verdict(Status.UNWRITTEN, text, float("inf"))
     at = _index(worst, expected.shape)
     limit = "exact" if bound.rtol == bound.atol == 0.0 else f"tolerance rtol {bound.rtol:g}, atol {bound.atol:.3g}"

@@ -107,7 +107,7 @@ def _time(station: Station, runners: list[_Runner], size: ProblemSize, budget_s:
 def _once(station: Station, runner: _Runner, bench: Bench, call: Call) -> float:
     assert runner.loaded is not None
     station.variant = runner.prepared.variant.digest()
-    bench.prepare_scratch(call, POISONS[1])
+    bench.prepare_scratch(call)
     bench.restore()
     if station.settings.cold_cache:
         station.backend.flush(station.settings.flush_cap_bytes)
