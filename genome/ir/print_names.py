@@ -15,9 +15,10 @@ KEYWORDS = frozenset({"kernel", "global", "local", "constant", "private", "gener
 """Words of OpenCL C that CUDA code uses as names (convolutions call their weights ``kernel``)."""
 
 _FUNCTIONS = """
-abs abs_diff acos all any asin atan atan2 cbrt ceil clamp clz cos cosh cross degrees distance dot erf erfc exp exp2 exp10
-fabs fdim floor fma fmax fmin fmod fract hypot length log log2 log10 mad max min mix mul24 mul_hi normalize popcount pow
-radians remainder rint rotate round rsqrt select shuffle sign sin sincos sinh smoothstep sqrt step tan tanh trunc upsample
+abs abs_diff acos all any asin atan atan2 cbrt ceil clamp clz cos cosh cross degrees distance dot erf erfc exp
+exp2 exp10 fabs fdim floor fma fmax fmin fmod fract hypot length log log2 log10 mad max min mix mul24 mul_hi
+normalize popcount pow radians remainder rint rotate round rsqrt select shuffle sign sin sincos sinh
+smoothstep sqrt step tan tanh trunc upsample
 """
 BUILTIN_FUNCTIONS = frozenset(_FUNCTIONS.split())
 """Functions of OpenCL C that a helper of the same name may not define again."""
