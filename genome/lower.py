@@ -12,7 +12,8 @@ from genome.genes import Genome
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
 from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Kernel
 from genome.ir.print_errors import PrintError
-from genome.ir.print_source import print_kernel
+from genome.ir.print_names import DYNAMIC_SHARED
+from genome.ir.print_source import entry_name, print_kernel
 from genome.ir.stmt import Body, If, Loop, Stmt, map_stmts
 from genome.limits import DeviceLimits
 from genome.replay import Replay, replay, spec_kernel
@@ -44,7 +45,7 @@ def lower(
         launch_bounds=result.kernel.launch_bounds,
         options=result.kernel.options,
     )
-    problem = _static_problem(kernel, spec, limits, source_form)
+    problem = _static_problem(kernel, spec, limits, target, source_form)
     if problem is not None:
         return Rejection(genome, problem)
     try:
@@ -55,9 +56,9 @@ def lower(
         kernel=spec.name,
         target=target,
         source=source,
-        steps=(_launch(spec, kernel),),
+        steps=(_launch(spec, kernel, target),),
         guard=_guard(spec, kernel),
-        options=_options(kernel, target),
+        options=_options(spec, kernel, target),
         proposed=genome,
         genome=Genome(result.applied),
         skipped=result.skipped,
@@ -119,7 +120,9 @@ def block_of(spec: KernelSpec, kernel: Kernel) -> tuple[int, int, int]:
     return block[0], block[1], block[2]
 
 
-def _static_problem(kernel: Kernel, spec: KernelSpec, limits: DeviceLimits, source_form: bool) -> str | None:
+def _static_problem(
+    kernel: Kernel, spec: KernelSpec, limits: DeviceLimits, target: Target, source_form: bool
+) -> str | None:
     block = block_of(spec, kernel)
     if prod(block) > limits.max_threads:
         return f"a block of {block[0]}x{block[1]}x{block[2]} threads is over the limit of {limits.max_threads}"
@@ -135,7 +138,7 @@ def _static_problem(kernel: Kernel, spec: KernelSpec, limits: DeviceLimits, sour
     conflict = None if source_form else race(kernel)
     if conflict is not None:
         return f"shared array {conflict} may be read and written between two barriers"
-    launch = _launch(spec, kernel)
+    launch = _launch(spec, kernel, target)
     for problem in spec.sizes:
         for dim, axis, most in zip("xyz", launch.grid, limits.max_grid, strict=True):
             blocks = axis.blocks(problem.env)
@@ -159,7 +162,7 @@ def _broken_restriction(spec: KernelSpec, genome: Genome) -> str | None:
     return None
 
 
-def _launch(spec: KernelSpec, kernel: Kernel) -> Launch:
+def _launch(spec: KernelSpec, kernel: Kernel, target: Target) -> Launch:
     grid = [_ONE, _ONE, _ONE]
     for index, extent in enumerate(spec.launch.grid):
         grid[index] = GridAxis(extent)
@@ -169,7 +172,7 @@ def _launch(spec: KernelSpec, kernel: Kernel) -> Launch:
         domain = spec.launch.domain["xyz".index(axis.domain_dim)]
         grid["xyz".index(axis.dim)] = GridAxis(domain, axis.tile)
     return Launch(
-        entry=kernel.name,
+        entry=entry_name(kernel, target),
         grid=(grid[0], grid[1], grid[2]),
         block=block_of(spec, kernel),
         args=tuple(arg.name for arg in spec.args),
@@ -178,13 +181,14 @@ def _launch(spec: KernelSpec, kernel: Kernel) -> Launch:
     )
 
 
-def _options(kernel: Kernel, target: Target) -> tuple[str, ...]:
-    options: list[str] = []
-    if target is Target.OPENCL:
-        options.append("-cl-std=CL2.0" if "generic" in kernel.options else "-cl-std=CL1.2")
-        options.append("-cl-fast-relaxed-math" if "fast-math" in kernel.options else "-cl-mad-enable")
-    elif "fast-math" in kernel.options:
-        options.append("--use_fast_math")
+def _options(spec: KernelSpec, kernel: Kernel, target: Target) -> tuple[str, ...]:
+    fast = "fast-math" in kernel.options
+    if target is Target.CUDA:
+        return ("--use_fast_math",) if fast else ()
+    options = ["-cl-std=CL1.2", "-cl-fast-relaxed-math" if fast else "-cl-mad-enable"]
+    dynamic = max((spec.launch.shared_bytes.evaluate(size.env) for size in spec.sizes + spec.check_sizes), default=0)
+    if dynamic:
+        options.append(f"-D{DYNAMIC_SHARED}={dynamic}")
     return tuple(options)
 
 

@@ -6,23 +6,13 @@ from dataclasses import dataclass
 
 from genome.ir.expr import Call, Expr, Index, Var, accesses, names, walk
 from genome.ir.kernel import Kernel
+from genome.ir.print_functions import PURE
 from genome.ir.stmt import Barrier, Body, Decl, ExprStmt, If, Loop, Opaque, Space, expressions, flatten, writes
-
-PURE_FUNCTIONS = frozenset({
-    "sqrt", "sqrtf", "rsqrt", "rsqrtf", "exp", "expf", "exp2", "exp2f", "log", "logf", "log2", "log2f", "log10",
-    "log10f", "pow", "powf", "sin", "sinf", "cos", "cosf", "tan", "tanf", "tanh", "tanhf", "sinh", "sinhf", "cosh",
-    "coshf", "erf", "erff", "erfc", "erfcf", "fabs", "fabsf", "fmax", "fmaxf", "fmin", "fminf", "floor", "floorf",
-    "ceil", "ceilf", "round", "roundf", "trunc", "truncf", "fma", "fmaf", "fmod", "fmodf", "max", "min", "abs",
-    "__expf", "__logf", "__sinf", "__cosf", "__powf", "__fdividef", "__frcp_rn", "__fsqrt_rn", "rcp", "native_exp",
-    "isnan", "isinf", "hypot", "hypotf", "cbrt", "cbrtf", "atan", "atanf", "atan2", "atan2f", "asin", "asinf",
-    "acos", "acosf", "__ldg", "__float2int_rn", "__int2float_rn", "sigmoid",
-})  # fmt: skip
-"""Math functions without effect whose value depends on their arguments alone."""
 
 
 def is_pure(expr: Expr) -> bool:
     """True if evaluating it twice, or not at all, changes nothing."""
-    return all(node.function in PURE_FUNCTIONS for node in walk(expr) if isinstance(node, Call))
+    return all(node.function in PURE for node in walk(expr) if isinstance(node, Call))
 
 
 @dataclass(frozen=True)
