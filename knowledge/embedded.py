@@ -186,7 +186,7 @@ class EmbeddedServer:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT)
         deadline = time.monotonic() + STOP_S
-        while time.monotonic() < deadline and self.pid() is not None:
+        while time.monotonic() < deadline and pg_supervisor.serves(pid, self._layout.data):
             time.sleep(0.01)
 
 

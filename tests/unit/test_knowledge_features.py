@@ -16,6 +16,7 @@ from genome.sizes import SizeExpr
 from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role, Tunable
 from knowledge import features
 from knowledge.genome_features import gene_columns
+from knowledge.kernel_digest import kernel_digest
 from knowledge.similarity import nearest_size, size_distance, vector_distance
 
 N = SizeExpr("N")
@@ -60,7 +61,7 @@ def test_an_unparsed_kernel_still_has_features_of_its_arguments() -> None:
 
 def test_names_do_not_change_digest_or_features() -> None:
     other = kernel(a="in", out="result", N="count", i="column", k="row", s="total")
-    assert features.kernel_digest(kernel(), SPEC) == features.kernel_digest(other, SPEC)
+    assert kernel_digest(kernel(), SPEC) == kernel_digest(other, SPEC)
     assert named(kernel()) == named(other)
 
 
@@ -76,19 +77,19 @@ def test_names_do_not_change_digest_or_features() -> None:
     ids=["layout", "type", "statement", "axis", "opaque"],
 )
 def test_structure_changes_the_digest(changed: Kernel) -> None:
-    assert features.kernel_digest(changed, SPEC) != features.kernel_digest(kernel(), SPEC)
+    assert kernel_digest(changed, SPEC) != kernel_digest(kernel(), SPEC)
 
 
 def test_digest_without_ir_ignores_comments_and_layout_only() -> None:
     source = "__global__ void f(int* a) { a[0] = 1; }"
     loose = "// hello\n__global__  void f(int* a)\n{ a[0] = 1; /* one */ }"
-    digests = [features.kernel_digest(None, replace(SPEC, source=text)) for text in (source, loose, source + ";")]
+    digests = [kernel_digest(None, replace(SPEC, source=text)) for text in (source, loose, source + ";")]
     assert digests[0] == digests[1] != digests[2]
 
 
 def test_a_recorded_space_is_told_apart_by_its_tunables() -> None:
     spaces = [replace(SPEC, tunables=(Tunable(name, ("1", "2")),)) for name in ("X", "Y")]
-    assert features.kernel_digest(None, spaces[0]) != features.kernel_digest(None, spaces[1])
+    assert kernel_digest(None, spaces[0]) != kernel_digest(None, spaces[1])
 
 
 def test_record_carries_the_vector_of_every_size() -> None:
