@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
-from cli.devices import devices
 from cli.errors import GuardedGroup
-from cli.init import init
-from cli.kb import kb
-from cli.run import run
-from cli.version import version
+
+COMMANDS = {
+    "init": "cli.init", "run": "cli.run", "kb": "cli.kb", "devices": "cli.devices", "version": "cli.version",
+}  # fmt: skip
+"""Command -> module that holds it under the same name."""
 
 
-@click.group(cls=GuardedGroup, context_settings={"help_option_names": ["-h", "--help"]})
+class LazyGroup(GuardedGroup):
+    """Loads the module of a command when it is asked for: models and plots take seconds to import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order in which a person meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def app() -> None:
     """Evolves CUDA kernels: verified source transforms, measured where they will run."""
-
-
-for command in (init, run, kb, devices, version):
-    app.add_command(command)
 
 
 def main() -> None:

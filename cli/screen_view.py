@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
@@ -118,24 +119,23 @@ def _bar_row(snapshot: ProgressSnapshot) -> RenderableType:
     pulse = snapshot.phase is CampaignPhase.STARTING or not total
     row.add_row(
         Text(str(snapshot.phase), style="cyan"),
-        ProgressBar(total=total or 1, completed=done, pulse=pulse, width=None),
+        ProgressBar(total=total or 1, completed=done, pulse=pulse, complete_style="cyan", finished_style="cyan"),
         Text(f"{minutes_text(snapshot.elapsed_s)} gone, {left}"),
     )
     return row
 
 
 def _counter_row(snapshot: ProgressSnapshot) -> RenderableType:
-    text = Text()
+    texts = []
     for name, value in counters(snapshot):
         alarm = name in ("wrong", "failed") and value != "0"
-        text.append(f"{name} ", style="dim").append(value, style="yellow" if alarm else "bold").append("   ")
-    return text
+        texts.append(Text.assemble((f"{name} ", "dim"), (value, "yellow" if alarm else "bold")))
+    return Columns(texts, padding=(0, 3))
 
 
 def _best_row(best: BestSoFar | None, gains: Sequence[float]) -> RenderableType:
-    text = Text("best ", style="dim")
-    text.append(best_text(best), style="bold green" if best and best.low > 1 else "bold")
-    return text.append("   ").append(sparkline(gains), style="green")
+    style = "bold green" if best and best.low > 1 else "bold"
+    return Text.assemble(("best ", "dim"), (best_text(best), style), "   ", (sparkline(gains), "green"))
 
 
 def sparkline(values: Sequence[float], width: int = 32) -> str:

@@ -26,9 +26,7 @@ def build_args(model: CampaignModel, document: Document) -> tuple[ArgSpec, ...]:
         CampaignError: On an unknown dtype, a name given twice, a scalar that is written, or no output at all.
     """
     sizes = {name for size in model.sizes for name in size if name != "weight"}
-    args = tuple(
-        _argument(argument, number, sizes, document) for number, argument in enumerate(model.arguments)
-    )
+    args = tuple(_argument(argument, number, sizes, document) for number, argument in enumerate(model.arguments))
     for number, arg in enumerate(args):
         if arg.name in [other.name for other in args[:number]]:
             raise document.error(("arguments", number, "name"), f"'{arg.name}' is given twice; keep one of them")

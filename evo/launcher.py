@@ -111,9 +111,7 @@ def _names(spec: KernelSpec, params: Sequence[Param]) -> _Names:
     return _Names(sizes, fresh("stream"), extra, fresh("evo_blocks"), fresh("fits"), fresh("status"))
 
 
-def _baseline_launcher(
-    spec: KernelSpec, baseline: Variant, params: Sequence[Param], names: _Names, old: str
-) -> str:
+def _baseline_launcher(spec: KernelSpec, baseline: Variant, params: Sequence[Param], names: _Names, old: str) -> str:
     lines = [*_launch(baseline.launches[0], old, names), "return cudaGetLastError();"]
     title = "// Launches the kernel as it was."
     return "\n".join([title, *_function(f"launch_{old}", spec, params, names, lines)])
@@ -133,9 +131,7 @@ def _launcher(spec: KernelSpec, best: Variant, params: Sequence[Param], names: _
     return "\n".join([title, *_function(f"launch_{spec.entry}", spec, params, names, lines)])
 
 
-def _function(
-    name: str, spec: KernelSpec, params: Sequence[Param], names: _Names, body: Sequence[str]
-) -> list[str]:
+def _function(name: str, spec: KernelSpec, params: Sequence[Param], names: _Names, body: Sequence[str]) -> list[str]:
     """A host function; sizes that its body uses are declared in front."""
     text = "\n".join(body)
     sizes = [

@@ -60,7 +60,8 @@ def test_first_file_is_never_written_over(tmp_path: Path) -> None:
 
 def write(folder: Path, extra: str = "", kernel: str = "", arguments: str = "") -> Path:
     (folder / "kernel.cu").write_text(
-        kernel or "__global__ void f(const float* x, float* y, int n) "
+        kernel
+        or "__global__ void f(const float* x, float* y, int n) "
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i]; }\n"
     )
     given = arguments or "  - {name: x, dtype: float, shape: n}\n  - {name: y, dtype: float, shape: [n], role: out}\n"
