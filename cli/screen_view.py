@@ -90,7 +90,7 @@ def finish_lines(result: CampaignResult) -> list[str]:
         lines.append(f"  not verified: {comparison.message}")
     lines.append(f"  {_STOPPED[result.stop]} after {minutes_text(result.elapsed_s)} "
                  f"and {result.counts.evaluations} measurements")  # fmt: skip
-    return lines + [f"  {note}" for note in result.notes]
+    return lines + [f"  {note}" for note in result.notes if note != comparison.message]
 
 
 def board_view(

@@ -9,8 +9,10 @@ from pathlib import Path
 from evo.campaign_errors import nearest
 from evo.campaign_kernel import dtype_of
 from evo.campaign_types import CampaignError
-from genome.ir.expr import Binary, Const, Expr, Var
+from genome.analysis.effects import effects
+from genome.ir.expr import Binary, Const, Expr, Var, accesses
 from genome.ir.kernel import Kernel, Param
+from genome.ir.stmt import Assign, flatten
 from genome.source.frontend import SourceError, entries, parse_kernel
 from genome.source.signature import signature
 
@@ -30,6 +32,7 @@ class Draft:
         params: In the order of the signature.
         sizes: Scalar integer parameters: the sizes.
         domain: Iterations along x, y, z in terms of sizes; empty when the index map was not understood.
+        read: Arrays that the body reads: one that may be written too is ``inout``.
     """
 
     source: str
@@ -37,6 +40,7 @@ class Draft:
     params: tuple[Param, ...]
     sizes: tuple[str, ...]
     domain: tuple[str, ...]
+    read: frozenset[str] = frozenset()
 
 
 def init_campaign(kernel: Path, entry: str | None, output: Path, force: bool) -> Path:
@@ -105,7 +109,21 @@ def draft(source: str, entry: str, path: Path, shown: str) -> Draft:
         kernel = None
     params = kernel.params if kernel else signature(source, entry, str(path))
     sizes = tuple(p.name for p in params if not p.pointer and (dtype_of(p.ctype) or "").lstrip("u").startswith("int"))
-    return Draft(shown, entry, params, sizes, _domain(kernel, sizes) if kernel else ())
+    if kernel is None:
+        return Draft(shown, entry, params, sizes, ())
+    return Draft(shown, entry, params, sizes, _domain(kernel, sizes), _read(kernel))
+
+
+def _read(kernel: Kernel) -> frozenset[str]:
+    """Arrays whose old values the kernel may use; all of them where a part of it was not looked into."""
+    found = effects(kernel.body)
+    if found.opaque or found.calls:
+        return frozenset(param.name for param in kernel.params if param.pointer)
+    read = {access.array for access in found.reads}
+    for stmt in flatten(kernel.body):
+        if isinstance(stmt, Assign):
+            read |= {access.array for access in accesses(stmt.value)}
+    return frozenset(read)
 
 
 def _domain(kernel: Kernel, sizes: Sequence[str]) -> tuple[str, ...]:
@@ -172,7 +190,7 @@ def _argument(param: Param, found: Draft, shape: str) -> str:
     dtype = dtype_of(param.ctype) or "float32"
     note = "" if dtype_of(param.ctype) else f" # {param.ctype} in the kernel: check the dtype"
     if param.pointer:
-        role = "in" if param.const else "out"
+        role = "in" if param.const else "inout" if param.name in found.read else "out"
         return f"  - {{name: {param.name}, dtype: {dtype}, shape: {shape}, role: {role}}}{note}"
     value = param.name if param.name in found.sizes else "1.0"
     return f"  - {{name: {param.name}, dtype: {dtype}, value: {value}}}{note}"

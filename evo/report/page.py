@@ -49,7 +49,7 @@ def report_html(campaign: Campaign, result: CampaignResult, pictures: Pictures, 
         section("Surrogate", surrogate_part(campaign, result)),
         section("Other good variants", archive_part(result)),
         section("How to use the result", usage_part(campaign, result)),
-        section("Notes", bullets([text(note) for note in result.notes])),
+        section("Notes", bullets([text(note) for note in result.notes if note != result.comparison.message])),
         section("Environment", environment_part(campaign, result)),
     ]
     return (

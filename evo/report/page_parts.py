@@ -47,9 +47,13 @@ def genes_part(result: CampaignResult, describe: Describe) -> str:
         rows.append([f"{text(describe(gene))}<br>{code(gene_text(gene))}{note}", text(factor), worth])
     if not rows:
         return '<p class="muted">Nothing was changed.</p>'
-    body = table(("change", "worth a factor of", "share of the gain"), rows, numeric=(1,))
+    if shares:
+        body = table(("change", "worth a factor of", "share of the gain"), rows, numeric=(1,))
+    else:
+        body = table(("change",), [row[:1] for row in rows])
     skipped = [f"{text(describe(s.gene))}: {text(s.reason)}" for s in result.best.skipped]
-    note = '<p class="note">Each factor is measured by leaving out that one change.</p>' if shares else ""
+    how = "Each factor is measured by leaving out that one change." if shares else "No change was measured on its own."
+    note = f'<p class="note">{how}</p>'
     left_out = f'<p class="note">Proposed, but left out:</p>{bullets(skipped)}' if skipped else ""
     return body + note + left_out
 

@@ -132,7 +132,7 @@ def test_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
 
 def test_unparsable_kernel_names_its_line(folder: Path) -> None:
     (folder / "kernel.cu").write_text(KERNEL.replace("sum;\n  }", "sum;\n"))
-    with pytest.raises(SourceError, match=r"kernel\.cu:\d+: .*cannot be parsed"):
+    with pytest.raises(SourceError, match=r"kernel\.cu:\d+: "):
         load_campaign(folder / "campaign.yaml")
 
 

@@ -47,6 +47,22 @@ def test_commented_fields_of_the_first_file_are_known(tmp_path: Path) -> None:
         assert f"# {field}:" in text
 
 
+@pytest.mark.parametrize(
+    ("body", "role"),
+    [
+        ("y[i] = x[i];", "out"),
+        ("y[i] += x[i];", "inout"),
+        ("y[i] = y[i] + x[i];", "inout"),
+        ("atomicAdd(&y[i], x[i]);", "inout"),
+    ],
+)
+def test_first_file_tells_inout_from_out(tmp_path: Path, body: str, role: str) -> None:
+    path = write(tmp_path, kernel="__global__ void f(const float* x, float* y, int n) "
+                 "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { " + body + " } }\n")  # fmt: skip
+    text = init_campaign(path.with_name("kernel.cu"), None, path, force=True).read_text()
+    assert f"{{name: y, dtype: float32, shape: [n], role: {role}}}" in text
+
+
 def test_first_file_is_never_written_over(tmp_path: Path) -> None:
     kernel = tmp_path / "kernel.cu"
     kernel.write_text("__global__ void f(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] = 1; }\n")
