@@ -84,7 +84,7 @@ def finish_lines(result: CampaignResult) -> list[str]:
             f"  {row.size}: {milliseconds(row.baseline_ms)} -> {milliseconds(row.best_ms)}, {times(row.speedup)}"
         )
     comparison = result.comparison
-    if comparison.verified:
+    if comparison.verified and comparison.processes:
         lines.append(f"  verified at {len(comparison.checks)} further sizes, in {comparison.processes} fresh processes")
     elif comparison.message:
         lines.append(f"  not verified: {comparison.message}")

@@ -74,7 +74,8 @@ def _header(result: CampaignResult) -> str:
     if comparison.verified:
         sizes = len(comparison.sizes) + len(comparison.checks)
         badge = '<span class="badge good">verified</span>'
-        detail = f"right at {sizes} sizes, measured in {comparison.processes} fresh processes"
+        proof = f"right at {sizes} sizes, measured in {comparison.processes} fresh processes"
+        detail = proof if comparison.processes else "the kernel as it was needs no further proof"
     else:
         badge = '<span class="badge bad">not verified</span>'
         detail = comparison.message or "the final comparison did not run"

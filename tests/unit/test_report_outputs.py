@@ -234,3 +234,14 @@ def test_exported_kernels_compile(written: tuple[CampaignResult, Path], tmp_path
     command.append(str(tmp_path / "best.o"))
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert outcome.returncode == 0, outcome.stderr
+
+
+def test_a_result_without_a_gain_says_so(campaign: Campaign, tmp_path: Path) -> None:
+    result = make_result(campaign)
+    rows = (SizeComparison("M=512,N=512,K=512", 131.2, 131.2, 1.0, 1.0, 1.0),)
+    proof = Comparison(result.baseline.digest(), rows, 1.0, 1.0, 1.0, True)
+    none = replace(result, best=result.baseline, improved=False, comparison=proof, explanation=())
+    write_outputs(campaign, none, tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "No gain" in page and "0 fresh processes" not in page
+    assert "Nothing was changed" in (tmp_path / "out" / "changes.md").read_text()
