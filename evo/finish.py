@@ -14,8 +14,8 @@ from evo.population import Individual
 from evo.result import ArchiveEntry, Quarantined
 from evo.state import SearchState
 
-FINALISTS = 3
-CLOSE = 0.93  # finalists beside the leader are at least this part of its speed-up: the search cannot tell them apart
+FINALISTS = 6
+CLOSE = 0.75  # finalists are at least this part of the leader: the search times them once, minutes apart
 ROUNDS = 4  # times that thrown-out finalists are replaced by the next ones
 
 

@@ -72,4 +72,4 @@ def staged_tile(context: AgentContext, genome: Genome, depth: int) -> Genome:
 
 
 def _widths(target: Target) -> tuple[int, ...]:
-    return (2, 4, 8, 16) if target is Target.OPENCL else (2, 4)
+    return (4, 8) if target is Target.OPENCL else (2, 4)

@@ -44,10 +44,10 @@ def _staged(tile: Tile, depth: int) -> Recipe:
 
 
 _CPU: tuple[Opening, ...] = (
-    Opening("computation", "register tile 4x8, wide", _tile(Tile(x=8, y=4, width=8, restrict=True))),
+    Opening("computation", "register tile 4x16, wide", _tile(Tile(x=16, y=4, width=8, restrict=True))),
+    Opening("computation", "register tile 8x8, wide, in strips", _tile(Tile(x=8, y=8, strip=4, width=8, restrict=True))),
     Opening("computation", "register tile 4x4", _tile(Tile(x=4, y=4))),
-    Opening("memory_layout", "wide copies of 4", _wide(4)),
-    Opening("computation", "register tile 4x16", _tile(Tile(x=16, y=4, restrict=True))),
+    Opening("memory_layout", "wide copies of 8", _wide(8)),
     Opening("parallelism", "block 64x4", _wants(
         Want("block_shape", "parallel.x", {"threads": 64}), Want("block_shape", "parallel.y", {"threads": 4}))),
     Opening("computation", "unrolled loops", _wants(Want("promote"), Want("unroll", "*", {"factor": 4}, sites=2))),
