@@ -16,6 +16,7 @@ from evo.result import CampaignResult, GeneShare, StopReason
 from evo.search import Search
 from evo.start import (
     campaign_record,
+    experience,
     first_screen,
     first_state,
     known,
@@ -47,10 +48,11 @@ def evolve(
     if resume:
         earlier = resume_campaign(parts, number, state)
     resumed = len(state.ledger.history)
-    screen = first_screen(campaign, parts, state)
+    rows = experience(parts)
+    screen = first_screen(campaign, parts, state, rows)
     if not resumed:
         store_baseline(parts, number, state, measured)
-        queue_first(campaign, parts, state)
+        queue_first(campaign, parts, state, rows)
 
     def elapsed() -> float:
         return earlier + parts.clock() - began

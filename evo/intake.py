@@ -101,7 +101,8 @@ class Intake:
             return self._second_look(candidate, pending, evaluations, score, status)
         best = state.ledger.best
         individual = self._individual(candidate, evaluations, score) if score else None
-        reason = doubt(individual.parent, best) if individual and not candidate.proposal.fresh else ""
+        known = cached or candidate.proposal.fresh  # looked up or a champion: an earlier campaign has proven it
+        reason = doubt(individual.parent, best) if individual and not known else ""
         trusted = None if reason else speedup
         reward = self._ledger(candidate, status, trusted, cached)
         self._credit(candidate, reward, 0.5 if cached else 1.0)
@@ -191,8 +192,9 @@ class Intake:
     def _ledger(
         self, candidate: Candidate, status: Status, speedup: float | None, cached: bool, author: str = ""
     ) -> float:
+        parent = candidate.parent.speedup if candidate.proposal.parents else self._state.ledger.best
         finding = Finding(
-            author or candidate.proposal.agent, candidate.digest, status, speedup, candidate.parent.speedup, cached,
+            author or candidate.proposal.agent, candidate.digest, status, speedup, parent, cached,
             candidate.predicted, candidate.forced)  # fmt: skip
         return self._state.ledger.finished(finding, self._elapsed())
 

@@ -54,7 +54,8 @@ class Parts:
         kernel: For the knowledge base.
         memory: The knowledge base, or ``NoMemory``.
         surrogate: Model that ranks proposals, or None.
-        features: (device features, size features) of this campaign, for training rows.
+        device_features: Vector of the device.
+        size_features: One vector a tuned size, in campaign order.
         clock: Seconds, monotonic.
         pipeline: Work ahead.
         versions: For the report.
@@ -70,7 +71,8 @@ class Parts:
     clock: Callable[[], float]
     memory: Memory = field(default_factory=NoMemory)
     surrogate: SurrogateModel | None = None
-    features: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    device_features: tuple[float, ...] = ()
+    size_features: tuple[tuple[float, ...], ...] = ((),)
     pipeline: Pipeline = field(default_factory=Pipeline)
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

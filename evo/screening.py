@@ -75,7 +75,7 @@ class Screen:
 
     def remember(self, genome: Genome, log2_speedup: float | None) -> None:
         """Adds a row of this campaign without judging the model by it."""
-        device, size = self._parts.features
+        device, size = self._parts.device_features, self._parts.size_features[0]
         failed = log2_speedup is None
         kernel = self._parts.kernel.features
         self._rows.append(TrainingRow(genome, kernel, device, size, log2_speedup, failed, True, True))

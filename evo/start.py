@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from evaluator.api import EvaluatorError, Measured
 from evo.campaign_types import Campaign
+from evo.experience import remembered
 from evo.fitness import Fitness
 from evo.parts import Parts
 from evo.population import Individual, Population
@@ -14,15 +17,16 @@ from evo.screening import Screen
 from evo.state import SearchState, context_of
 from genome.genes import Genome
 from genome.variant import Rejection, Variant
-from knowledge.records import CampaignRecord, Lineage, Outcome
+from knowledge.records import CampaignRecord, Lineage, Outcome, TrainingRow
 from operators.base import Parent, Proposal
 from operators.opening import opening
-from operators.recall import Recall, champions, resited
+from operators.recall import Recall, placed
 
 PRIORS = 12
 HISTORY_ROWS = 4000  # of the knowledge base that the surrogate learns from
 OPENING_SHARE = 0.15  # of the evaluations that the opening book may take
-PRIOR_SHARE = 0.1  # of the evaluations that go to priors before anything else
+PRIOR_SHARE = 0.1  # of the evaluations that go to other sizes', devices' and kernels' optima before anything else
+REMEMBERED = 10  # best genomes of earlier campaigns at these sizes that come back for nothing
 
 
 def open_baseline(parts: Parts) -> tuple[Variant, Measured]:
@@ -67,31 +71,50 @@ def store_baseline(parts: Parts, number: int, state: SearchState, measured: Meas
     parts.memory.record(number, outcome)
 
 
-def first_screen(campaign: Campaign, parts: Parts, state: SearchState) -> Screen:
-    """The surrogate's screen with the base's experience and what a resumed campaign measured already."""
-    rows = parts.memory.training_rows(parts.kernel, parts.evaluator.device, HISTORY_ROWS) if parts.surrogate else ()
+def first_screen(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequence[TrainingRow]) -> Screen:
+    """The surrogate's screen with the base's experience (a resumed campaign's own outcomes are part of that)."""
     screen = Screen(parts, campaign.epsilon, rows)
-    for individual in state.population.members:
-        screen.remember(individual.variant.genome, float(np.log2(individual.speedup)))
+    screen.remember(state.baseline.variant.genome, 0.0)
     return screen
 
 
-def queue_first(campaign: Campaign, parts: Parts, state: SearchState) -> None:
-    """Champion first (always measured again), then other priors, then the opening book if this kernel is new."""
+def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequence[TrainingRow]) -> None:
+    """What comes before any agent: the champion, what else the base knows, and the opening book if this kernel is new.
+
+    The champion (best over this campaign's sizes, on this device) is measured again whatever the base says. What was
+    measured at these very sizes comes back from the base for nothing; optima of other sizes, devices and kernels are
+    measured here.
+    """
     context = context_of(state, parts, 1, campaign.budget.evaluations)
-    state.queue.extend(champions(context))
-    seen = {proposal.genome for proposal in state.queue}
+    weights = [size.weight for size in campaign.spec.sizes]
+    own = remembered(rows, parts.size_features, weights)
+    exact = [item for item in own if item.exact][:REMEMBERED]
     room = max(1, round(PRIOR_SHARE * campaign.budget.evaluations))
-    for prior in state.priors:
-        genome = resited(prior.genome, parts.moves) if room and prior.speedup > 1.0 else Genome()
-        if genome.genes and genome not in seen:
-            seen.add(genome)
-            room -= 1
-            state.queue.append(Proposal(genome, Recall().name, (), prior.why))
+    others = [item for item in own if not item.exact][: max(1, room // 2)]
+    first = [
+        _recalled(item.genome, f"{2**item.log2_speedup:.2f}x in an earlier campaign", fresh=index == 0)
+        for index, item in enumerate(exact)
+    ]
+    first += [_recalled(item.genome, f"{2**item.log2_speedup:.2f}x at other sizes") for item in others]
+    first += [_recalled(placed(prior, context), prior.why) for prior in state.priors if prior.speedup > 1.0]
+    unique: dict[Genome, Proposal] = {}
+    for proposal in first:
+        if proposal.genome.genes:
+            unique.setdefault(proposal.genome, proposal)
+    state.queue.extend(list(unique.values())[: len(exact) + room])
     if any(prior.kernel_digest == parts.kernel.digest for prior in state.priors):
         return
     book = opening(context)[: max(1, round(OPENING_SHARE * campaign.budget.evaluations))]
-    state.queue.extend(proposal for proposal in book if proposal.genome not in seen)
+    state.queue.extend(proposal for proposal in book if proposal.genome not in unique)
+
+
+def _recalled(genome: Genome, why: str, fresh: bool = False) -> Proposal:
+    return Proposal(genome, Recall().name, (), why, fresh)
+
+
+def experience(parts: Parts) -> tuple[TrainingRow, ...]:
+    """Rows of earlier campaigns, the most relevant first."""
+    return tuple(parts.memory.training_rows(parts.kernel, parts.evaluator.device, HISTORY_ROWS))
 
 
 def start_notice(campaign: Campaign, parts: Parts, state: SearchState, resumed: int) -> CampaignStart:

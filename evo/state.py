@@ -101,6 +101,7 @@ def context_of(state: SearchState, parts: Parts, wanted: int, remaining: int | N
         elites=tuple(sorted(view.values(), key=lambda parent: (-parent.speedup, parent.variant))),
         priors=state.priors,
         suspects=tuple(open_doubts),
+        kernel=parts.kernel.digest,
         wanted=wanted,
         remaining=remaining,
     )

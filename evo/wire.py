@@ -106,10 +106,11 @@ def assemble(
         transform = by_name.get(gene.transform)
         return transform.describe(gene.site, gene.values) if transform else gene.transform
 
-    features = (device_features(evaluator.device), size_features(spec, spec.sizes[0]))
+    device_vector = device_features(evaluator.device)
+    size_vectors = tuple(size_features(spec, size) for size in spec.sizes)
     surrogate: SurrogateModel | None = None
     if campaign.surrogate:
-        surrogate = Surrogate(record.features, *features, seed=campaign.seed)
+        surrogate = Surrogate(record.features, device_vector, size_vectors[0], seed=campaign.seed)
     on_gpu = evaluator.device.kind == "gpu"
     return Parts(
         evaluator=evaluator,
@@ -121,7 +122,8 @@ def assemble(
         clock=time.monotonic,
         memory=memory,
         surrogate=surrogate,
-        features=features,
+        device_features=device_vector,
+        size_features=size_vectors,
         pipeline=Pipeline(8, 2) if on_gpu else Pipeline(3, 1),
         versions=versions(evaluator),
     )

@@ -99,6 +99,7 @@ class AgentContext:
         elites: The best and the archive's elites, best first.
         priors: Remembered optima, best first.
         suspects: Results that wait for another look.
+        kernel: Digest of the kernel, names left out.
         moves: What applies on top of a genome.
         proposed: True if this very genome was proposed before.
         wanted: How many genomes are asked for (more are ranked by the surrogate; fewer may come).
@@ -116,6 +117,7 @@ class AgentContext:
     elites: tuple[Parent, ...] = ()
     priors: tuple[Prior, ...] = ()
     suspects: tuple[Suspect, ...] = ()
+    kernel: str = ""
     wanted: int = 1
     remaining: int | None = None
 

@@ -13,7 +13,7 @@ from operators.choice import Moves, is_number, pick
 from operators.mutation import batch
 
 _TRADE = 0.3  # share of two steps at once: one parameter up, another one down (a tile 8x4 becomes 4x8)
-_DROP = 0.1  # share of genes left out: what does not pay only narrows the guard
+_DROP = 0.25  # share of genes left out: what does not pay only narrows the guard
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Recall:
         for prior in context.priors:
             if len(found) == context.wanted:
                 return tuple(found)
-            genome = resited(prior.genome, context.moves)
+            genome = placed(prior, context)
             if genome.genes and not context.proposed(genome) and all(p.genome != genome for p in found):
                 found.append(Proposal(genome, self.name, (), prior.why))
         if not found and context.priors:
@@ -34,10 +34,17 @@ class Recall:
         return tuple(found)
 
 
-def champions(context: AgentContext, agent: str = Recall().name) -> tuple[Proposal, ...]:
-    """The best prior of this very kernel, device and size, to be measured again whatever the base says."""
-    known = [prior for prior in context.priors if prior.distance == 0.0 and prior.genome.genes]
-    return tuple(Proposal(prior.genome, agent, (), f"champion: {prior.why}", fresh=True) for prior in known[:1])
+def placed(prior: Prior, context: AgentContext) -> Genome:
+    """The prior's genome on this kernel: as it is if it comes from this very kernel, else re-sited by role.
+
+    Roles follow the mapping (exchanged axes exchange their roles), so that on the same kernel labels are the surer
+    guide.
+    """
+    if prior.kernel_digest == context.kernel:
+        labels = {move.site.label for move in context.moves(prior.genome)}
+        if all(gene.site.label in labels for gene in prior.genome.genes):
+            return prior.genome
+    return resited(prior.genome, context.moves)
 
 
 def resited(genome: Genome, moves: Moves) -> Genome:
@@ -78,7 +85,7 @@ def _fitted(gene: Gene, move: MoveLike) -> Gene:
 
 def _trimmed(context: AgentContext, rng: np.random.Generator) -> Genome | None:
     prior: Prior = pick(rng, context.priors)
-    genome = resited(prior.genome, context.moves)
+    genome = placed(prior, context)
     shorter = [genome.without(gene) for gene in genome.genes if len(genome.genes) > 1]
     new = [candidate for candidate in shorter if not context.proposed(candidate)]
     return pick(rng, new) if new else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -240,7 +241,12 @@ class FakeMemory:
         return self._priors[:limit]
 
     def training_rows(self, kernel: KernelRecord, device: DeviceInfo, limit: int) -> tuple[TrainingRow, ...]:
-        return ()
+        rows = [row for rows in self.rows.values() for row in rows]
+        return tuple(
+            TrainingRow(row.genome, (0.0,), (), (), None if row.speedup is None else math.log2(row.speedup),
+                        row.speedup is None, True, True)
+            for row in rows[::-1][:limit]
+        )  # fmt: skip
 
     def record_metrics(self, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
         self.metrics.append((campaign, ordinal, metrics))
@@ -299,7 +305,7 @@ class Bench:
         given: dict[str, Any] = {
             "evaluator": evaluator, "lower": lowered, "moves": space, "describe": lambda gene: gene.transform,
             "agents": AGENTS, "kernel": kernel, "clock": lambda: evaluator.clock[0], "memory": memory or FakeMemory(),
-            "pipeline": Pipeline(3, 1), **changes,
+            "pipeline": Pipeline(3, 1), "size_features": tuple(() for _ in SIZES), **changes,
         }  # fmt: skip
         return Parts(**given)
 

@@ -90,6 +90,9 @@ def test_a_second_campaign_remeasures_the_champion_first_and_looks_the_rest_up(b
     old = {row.variant for row in memory.rows[1]}
     assert not old & {v.digest() for v in evaluator.measured[1:20]}
     assert warm.counts.evaluations == 20
+    assert warm.counts.cached >= 5
+    cached = [row for row in memory.rows[2] if row.cached]
+    assert len(cached) == warm.counts.cached
 
 
 def test_at_another_size_priors_reach_the_gain_in_a_third_of_the_measurements(bench: Any) -> None:

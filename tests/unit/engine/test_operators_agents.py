@@ -17,7 +17,7 @@ from operators.computation import Tile, register_tile
 from operators.crossover import exchange, union
 from operators.local_search import all_steps
 from operators.opening import opening
-from operators.recall import Recall, champions, resited
+from operators.recall import Recall, placed, resited
 from operators.verifier import Verifier, agree, doubt
 
 X, Y, K = Site("x", "parallel.x"), Site("y", "parallel.y"), Site("k", "reduction[0]")
@@ -129,12 +129,11 @@ def test_recall_puts_genes_of_another_kernel_on_the_site_with_their_role(bench: 
     assert proposal.genome == resited(foreign, bench.space)
 
 
-def test_a_champion_is_always_measured_again(bench: Any, context: AgentContext) -> None:
-    near, far = bench.prior(Genome((WIDE,)), 3.0, 0.0), bench.prior(Genome((TALL,)), 4.0, 0.5)
-    (champion,) = champions(replace(context, priors=(near, far)))
-    assert champion.fresh
-    assert champion.genome == near.genome
-    assert champions(replace(context, priors=(far,))) == ()
+def test_on_the_same_kernel_labels_win_over_roles_that_the_mapping_changed(bench: Any, context: AgentContext) -> None:
+    swapped = Genome((Gene.of("coarsen_blocked", Site("x", "parallel.y"), factor=8),))
+    prior = bench.prior(swapped, 9.0)
+    assert placed(prior, replace(context, kernel="digest")) == swapped
+    assert placed(prior, replace(context, kernel="another")).genes == (Gene.of("coarsen_blocked", Y, factor=8),)
 
 
 def test_the_verifier_asks_for_every_suspect_again(context: AgentContext) -> None:
