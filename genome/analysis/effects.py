@@ -7,12 +7,41 @@ from dataclasses import dataclass
 from genome.ir.expr import Call, Expr, Index, Var, accesses, names, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import PURE
-from genome.ir.stmt import Barrier, Body, Decl, ExprStmt, If, Loop, Opaque, Space, expressions, flatten, writes
+from genome.ir.stmt import (
+    Assign,
+    Barrier,
+    Body,
+    Decl,
+    ExprStmt,
+    If,
+    Loop,
+    Opaque,
+    Space,
+    Stmt,
+    expressions,
+    flatten,
+    writes,
+)
 
 
 def is_pure(expr: Expr) -> bool:
     """True if evaluating it twice, or not at all, changes nothing."""
     return all(node.function in PURE for node in walk(expr) if isinstance(node, Call))
+
+
+def reads_of(stmt: Stmt) -> tuple[Index, ...]:
+    """Array elements that the statement itself reads: those of its values, of subscripts, and of compound targets."""
+    found: dict[Index, None] = {}
+    targets = writes(stmt)
+    compound = isinstance(stmt, Assign) and stmt.op != "="
+    for expr in expressions(stmt):
+        own = expr in targets and not compound
+        for access in accesses(expr):
+            if not (own and access == expr):
+                found.setdefault(access)
+    if isinstance(stmt, Assign) and stmt.target in set(accesses(stmt.value)) and isinstance(stmt.target, Index):
+        found.setdefault(stmt.target)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -44,9 +73,7 @@ def effects(body: Body) -> Effects:
         stores.update(dict.fromkeys(target for target in targets if isinstance(target, Index)))
         for expr in expressions(stmt):
             calls = calls or not is_pure(expr)
-            for access in accesses(expr):
-                if access not in targets or (getattr(stmt, "op", "=") != "="):
-                    reads.setdefault(access)
+        reads.update(dict.fromkeys(reads_of(stmt)))
         opaque = opaque or isinstance(stmt, Opaque)
         barriers = barriers or isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier)
         calls = calls or isinstance(stmt, ExprStmt)

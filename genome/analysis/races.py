@@ -6,10 +6,10 @@ barrier on both sides, around the back edge of every loop as well. A CPU device 
 
 from __future__ import annotations
 
-from genome.analysis.effects import shared_arrays
-from genome.ir.expr import Index, accesses
+from genome.analysis.effects import reads_of, shared_arrays
+from genome.ir.expr import Index
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Barrier, Body, If, Loop, Opaque, Stmt, expressions, writes
+from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Stmt, writes
 
 
 def race(kernel: Kernel) -> str | None:
@@ -61,11 +61,7 @@ class _State:
             self.read |= self.shared & set(stmt.reads)
             self.written |= self.shared & set(stmt.writes)
         targets = writes(stmt)
-        updates = isinstance(stmt, Assign) and stmt.op != "="
-        for expr in expressions(stmt):
-            for access in accesses(expr):
-                if access.array in self.shared and (updates or access not in targets):
-                    self.read.add(access.array)
+        self.read |= {access.array for access in reads_of(stmt)} & self.shared
         for target in targets:
             if isinstance(target, Index) and target.array in self.shared:
                 self.written.add(target.array)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from genome.analysis.effects import base_name
+from genome.analysis.effects import base_name, reads_of
 from genome.genes import Site
-from genome.ir.expr import Index, accesses, names
+from genome.ir.expr import Index, names
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Decl, Loop, LoopRole, expressions, flatten, writes
+from genome.ir.stmt import Assign, Decl, Loop, LoopRole, flatten, writes
 
 
 def axis_sites(kernel: Kernel) -> tuple[Site, ...]:
@@ -64,12 +64,7 @@ def read_arrays(kernel: Kernel) -> tuple[str, ...]:
     pointers = {param.name for param in kernel.params if param.pointer}
     found: dict[str, None] = {}
     for stmt in flatten(kernel.body):
-        targets = writes(stmt)
-        plain = isinstance(stmt, Assign) and stmt.op == "="
-        for expr in expressions(stmt):
-            for access in accesses(expr):
-                if access.array in pointers and not (access in targets and plain):
-                    found.setdefault(access.array)
+        found.update(dict.fromkeys(access.array for access in reads_of(stmt) if access.array in pointers))
     return tuple(found)
 
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from genome.analysis.effects import effects
 from genome.analysis.races import race
 from genome.genes import Gene, Genome, Site
-from genome.ir.stmt import Barrier, map_stmts
+from genome.ir.expr import Binary, Const, Index, Var
+from genome.ir.stmt import Assign, Barrier, map_stmts
 from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves, survey
@@ -268,3 +270,12 @@ def test_restrictions_and_tunables_of_the_user_are_genes() -> None:
 def test_equal_genomes_print_the_same_text(target: Target) -> None:
     genome = genes(Gene.of("coarsen_blocked", COL, factor=4), Gene.of("strip", DEPTH, factor=8))
     assert lowered(matmul(), genome, target).digest() == lowered(matmul(), genome, target).digest()
+
+
+def test_a_read_of_the_stored_element_counts_as_a_read() -> None:
+    target = Index("y", (Var("i"),))
+    body = (Assign(target, Binary("+", target, Index("x", (Var("i"),)))),)
+    assert {access.array for access in effects(body).reads} == {"y", "x"}
+    assert {access.array for access in effects((Assign(target, Const("0")),)).reads} == set()
+    nested = (Assign(Index("y", (target,)), Const("0")),)
+    assert effects(nested).reads == (target,)
