@@ -13,6 +13,9 @@ from operators.base import AgentContext, MoveLike, Proposal
 from operators.choice import Moves, nearest, pick
 
 
+_AXIS = "parallel."
+
+
 @dataclass(frozen=True)
 class Recall:
     """Priors in their order; once all were tried, priors with one gene left out."""
@@ -38,11 +41,12 @@ def placed(prior: Prior, context: AgentContext) -> Genome:
     """The prior's genome on this kernel: as it is if it comes from this very kernel, else re-sited by role.
 
     Roles follow the mapping (exchanged axes exchange their roles), so that on the same kernel labels are the surer
-    guide.
+    guide, as long as its axes are still called what they were.
     """
     if prior.kernel_digest == context.kernel:
-        labels = {move.site.label for move in context.moves(prior.genome)}
-        if all(gene.site.label in labels for gene in prior.genome.genes):
+        labels = {move.site.label for move in context.moves(Genome())}
+        axes = [gene.site.label for gene in prior.genome.genes if gene.site.role.startswith(_AXIS)]
+        if all(label in labels for label in axes):
             return prior.genome
     return resited(prior.genome, context.moves)
 
