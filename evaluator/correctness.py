@@ -177,8 +177,8 @@ def _differs(
     if poison is not None and (untouched := wrong & poisoned(np.ascontiguousarray(output), poison)).any():
         at = _index(int(np.argmax(untouched)), expected.shape)
         text = (
-            f"unwritten at {where}: {int(untouched.sum())} of {total} elements of {name} still hold what the buffer held "
-            f"before, first {name}[{at}]"
+            f"unwritten at {where}: {int(untouched.sum())} of {total} elements of {name} "
+            f"still hold what was there before, first {name}[{at}]"
         )
         return Verdict(Status.UNWRITTEN, text, float("inf"))
     at = _index(worst, expected.shape)

@@ -87,7 +87,7 @@ def victim_pid(victim: str, run: subprocess.Popen[str], home: Path) -> int:
         return run.pid
     if victim == "postgres":
         return postgres_pid(home)
-    workers = [pid for pid in session_of(run.pid) if "spawn_main" in command_line(pid)]
+    workers = [pid for pid in children_of(run.pid) if "evaluator." in command_line(pid)]
     assert workers, "the run has no worker process"
     return workers[0]
 
@@ -106,24 +106,26 @@ def postgres_pid(home: Path) -> int:
 
 
 def survivors(run: subprocess.Popen[str]) -> list[str]:
-    """Command lines of processes of the run's session that are still there some seconds after its end."""
+    """Command lines of processes of the run that are still there some seconds after its end."""
     deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and session_of(run.pid):
+    while time.monotonic() < deadline and children_of(run.pid):
         time.sleep(0.2)
-    return [command_line(pid) for pid in session_of(run.pid)]
+    return [command_line(pid) for pid in children_of(run.pid)]
 
 
-def session_of(leader: int) -> list[int]:
-    """Living processes of the leader's session, the leader left out."""
+def children_of(run: int) -> list[int]:
+    """Living processes that the run started: workers name the run in their last argument, others share its session."""
     found = []
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == leader:
+        if not entry.name.isdigit() or int(entry.name) == run:
             continue
         try:
             fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        if int(fields[3]) == leader and fields[0] != "Z":
+        words = command_line(int(entry.name)).split()
+        named = "evaluator." in " ".join(words[:3]) and words[-1] == str(run)
+        if fields[0] != "Z" and (named or int(fields[3]) == run):
             found.append(int(entry.name))
     return found
 

@@ -125,7 +125,7 @@ class EvaluatorContract:
             (wrong_at("N % 2 == 1 && M > 1 && c == N - 1", ""), Status.UNWRITTEN, "M=7,N=33"),
             (wrong_at("M == 7", "C[r * N + c] = 1.0f;"), Status.WRONG, "wrong at M=7,N=33: 231 of 231"),
             (wrong_at("M == 64", "C[r * N + c] = 1.0f;"), Status.WRONG, "M=64,N=96"),
-            (wrong_at("1", f"{BODY} ((GLOBAL float *)A)[r * N + c] = 0.0f;"), Status.STRAY_WRITE, "the input A changed"),
+            (wrong_at("1", f"{BODY} ((GLOBAL float *)A)[r * N + c] = 0.0f;"), Status.STRAY_WRITE, "input A changed"),
             (wrong_at("1", f"{BODY} C[-1] = 0.0f;"), Status.STRAY_WRITE, "before the start"),
         ],
         ids=[
@@ -225,8 +225,8 @@ class EvaluatorContract:
     def test_state_kept_between_calls_is_seen(self, evaluator: LocalEvaluator) -> None:
         """The scratch buffer outlives a call: a variant that counts its calls there would go wrong after some."""
         text = (
-            "KERNEL void axpb(GLOBAL const float *A, GLOBAL const float *B, GLOBAL float *C, int M, int N, float alpha, "
-            f"GLOBAL int *T) {{ {INDEX} if (r < M && c < N) {BODY} if (r + c == 0) {{ if (T[0] < 0 || T[0] > 999) T[0] = 0; "
+            HEAD.replace("float alpha", "float alpha, GLOBAL int *T")
+            + f"{INDEX} if (r < M && c < N) {BODY} if (r + c == 0) {{ if (T[0] < 0 || T[0] > 999) T[0] = 0; "
             "T[0] += 1; if (T[0] > 4) C[0] = 9.0f; } }"
         )
         grid = self.variant(GOOD).launches[0].grid

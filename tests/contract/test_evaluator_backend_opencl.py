@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from tests.contract.backend_contract import BackendContract
 
 pytest.importorskip("pyopencl")

@@ -205,7 +205,10 @@ def test_kills_while_writing(base: KnowledgeBase, folder: Path) -> None:
     def killer() -> None:
         for _ in range(2):
             if not done.wait(0.3):
+                backend = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+                # The postmaster alone would leave this connection's own process to finish the transaction.
                 os.kill(server_pid(folder), signal.SIGKILL)
+                os.kill(int(backend), signal.SIGKILL)
 
     thread = threading.Thread(target=killer)
     thread.start()
