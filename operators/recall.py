@@ -12,7 +12,6 @@ from knowledge.records import Prior
 from operators.base import AgentContext, MoveLike, Proposal
 from operators.choice import Moves, nearest, pick
 
-
 _AXIS = "parallel."
 
 

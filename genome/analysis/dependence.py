@@ -213,5 +213,3 @@ def nest(loops: Sequence[Loop], stmt: Stmt) -> Stmt:
     for loop in reversed(loops):
         stmt = replace(loop, body=(stmt,))
     return stmt
-
-

@@ -156,6 +156,7 @@ def simplify(expr: Expr) -> Expr:
 
 def simplify_subscripts(expr: Expr) -> Expr:
     """The expression with every subscript in normal form."""
+
     def visit(node: Expr) -> Expr:
         return Index(node.array, tuple(simplify(s) for s in node.subscripts)) if isinstance(node, Index) else node
 

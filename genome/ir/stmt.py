@@ -178,8 +178,9 @@ def map_exprs(stmt: Stmt, function: Callable[[Expr], Expr]) -> Stmt:
     """The statement with ``function`` applied to each whole expression of it and of nested statements."""
     match stmt:
         case Loop():
-            return replace(stmt, lower=function(stmt.lower), upper=function(stmt.upper),
-                           body=map_body(stmt.body, function))
+            return replace(
+                stmt, lower=function(stmt.lower), upper=function(stmt.upper), body=map_body(stmt.body, function)
+            )
         case Decl(init=Expr() as init):
             return replace(stmt, init=function(init))
         case Assign():

@@ -118,5 +118,3 @@ def plain(stmt: Assign) -> Assign:
     if stmt.op == "=":
         return stmt
     return Assign(stmt.target, Binary(stmt.op[:-1], stmt.target, stmt.value))
-
-

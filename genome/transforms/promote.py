@@ -111,4 +111,3 @@ def _accumulators(kernel: Kernel) -> list[tuple[Loop, Index]]:
             if target.array in pointers and fixed and updates and not any(f[1] == target for f in found):
                 found.append((stmt, target))
     return found
-

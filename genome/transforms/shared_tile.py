@@ -282,4 +282,3 @@ def _replace_loop(body: Body, region: Loop, stage: Callable[[Body], Body]) -> Bo
         else:
             result.append(stmt)
     return tuple(result)
-

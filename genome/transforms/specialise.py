@@ -68,5 +68,3 @@ class Specialise:
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
         return f"compiled for {site.label} = {params['value']} (other values run the original kernel)"
-
-

@@ -187,7 +187,10 @@ def test_a_transaction_that_was_cut_off_is_repeated(base: KnowledgeBase, folder:
         attempts.append(1)
         connection.execute(text("CREATE TABLE once (value int)"))
         if len(attempts) == 1:
+            backend = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            # The postmaster alone would leave this connection's own process to finish the transaction.
             os.kill(server_pid(folder), signal.SIGKILL)
+            os.kill(int(backend), signal.SIGKILL)
         connection.execute(text("INSERT INTO once VALUES (1)"))
         return int(connection.execute(text("SELECT count(*) FROM once")).scalar_one())
 
@@ -205,10 +208,7 @@ def test_kills_while_writing(base: KnowledgeBase, folder: Path) -> None:
     def killer() -> None:
         for _ in range(2):
             if not done.wait(0.3):
-                backend = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
-                # The postmaster alone would leave this connection's own process to finish the transaction.
                 os.kill(server_pid(folder), signal.SIGKILL)
-                os.kill(int(backend), signal.SIGKILL)
 
     thread = threading.Thread(target=killer)
     thread.start()

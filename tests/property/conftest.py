@@ -128,5 +128,3 @@ def opencl_run() -> Iterator[OpenClRunner]:
     runner = OpenClRunner()
     yield runner
     runner.close()
-
-

@@ -22,8 +22,9 @@ def expressions(depth: int = 4) -> st.SearchStrategy[Expr]:
     leaves = st.sampled_from([Var(name) for name in NAMES]) | st.integers(0, 9).map(lambda n: Const(str(n)))
     return st.recursive(
         leaves,
-        lambda inner: st.builds(Binary, st.sampled_from("+-*"), inner, inner)
-        | st.builds(lambda e: Unary("-", e), inner),
+        lambda inner: (
+            st.builds(Binary, st.sampled_from("+-*"), inner, inner) | st.builds(lambda e: Unary("-", e), inner)
+        ),
         max_leaves=2**depth,
     )
 
@@ -170,8 +171,10 @@ def _joined(left: str, op: str, right: str) -> str:
 
 SIZES = st.recursive(
     st.sampled_from(["M", "N"]) | st.integers(0, 20).map(str),
-    lambda inner: st.builds(_joined, inner, st.sampled_from(["+", "-", "*"]), inner)
-    | st.builds(_joined, inner, st.sampled_from(["//", "%"]), st.integers(1, 9).map(str)),
+    lambda inner: (
+        st.builds(_joined, inner, st.sampled_from(["+", "-", "*"]), inner)
+        | st.builds(_joined, inner, st.sampled_from(["//", "%"]), st.integers(1, 9).map(str))
+    ),
     max_leaves=8,
 )
 
