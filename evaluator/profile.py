@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from evaluator.backend import Peaks
@@ -73,9 +74,7 @@ def write_peaks(path: Path, peaks: Peaks, info: DeviceInfo) -> None:
     """Keeps peaks for later runs; readers see a whole file or none. A cache that cannot be written is no error."""
     text = json.dumps({"device": info.name, "bandwidth_gbs": peaks.bandwidth_gbs, "gflops": peaks.gflops}, indent=2)
     draft = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(text)
         draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)

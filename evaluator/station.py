@@ -54,8 +54,9 @@ class Station:
         return self.settings.run_deadline_s(times.get(size.label, max(times.values(), default=None)))
 
     def work(self, size: ProblemSize) -> Work:
-        """Operations at a size: the caller's estimate, else the arguments' bytes."""
-        return self.setup.work.get(size.label) or Work(0.0, compulsory_bytes(self.spec, size))
+        """Operations at a size: the caller's estimate; bytes that it leaves out are the arguments'."""
+        given = self.setup.work.get(size.label, Work())
+        return Work(given.flops, given.bytes or compulsory_bytes(self.spec, size))
 
     def measure_peaks_again(self) -> None:
         """Raises the peaks if the device does more now than when they were measured, perhaps on a busy machine."""
