@@ -181,6 +181,8 @@ def _require_possible(station: Station, size: ProblemSize, timing: Timing) -> No
     evicted = settings.cold_cache and info.l2_bytes <= settings.flush_cap_bytes
     if not evicted and work.bytes <= 4 * info.l2_bytes:
         work = replace(work, bytes=0.0)
+    if not work.exact:
+        work = replace(work, flops=0.0)
     if timing.median_ms >= settings.impossible_margin * bound_ms(work, station.peaks):
         return
     station.beat("peaks", size, _PEAKS_S)

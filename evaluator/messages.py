@@ -18,10 +18,17 @@ from genome.variant import Variant
 
 @dataclass(frozen=True)
 class Work:
-    """Operations of a size: floating-point operations and compulsory bytes. 0 flops = unknown."""
+    """Operations of a size.
+
+    Attributes:
+        flops: Floating-point operations; 0 unknown.
+        bytes: Compulsory bytes; 0 takes the arguments'.
+        exact: False if ``flops`` is an estimate, by which no timing may be refused.
+    """
 
     flops: float = 0.0
     bytes: float = 0.0
+    exact: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _PATIENCE = 10.0  # the baseline may take this many times the deadline of a run: nobody knows its time yet
 _GRACE_S = 2.0
-_SLOWDOWN = 10.0  # a variant that many times slower than the baseline is not worth waiting for
+_SLOWDOWN = 10.0  # a variant that many times slower (to run, to compile) than the baseline is not worth waiting for
 
 
 def default_cache_dir() -> Path:
@@ -69,7 +69,7 @@ class EvaluatorSettings:
         """Longest compilation where the baseline's takes that long; None while that is not known."""
         if baseline_s is None:
             return self.compile_timeout_s
-        return min(self.compile_timeout_s, _GRACE_S + 2.0 * _SLOWDOWN * baseline_s)
+        return min(self.compile_timeout_s, _GRACE_S + _SLOWDOWN * baseline_s)
 
     def target(self, kind: str) -> float:
         """Target interval for a device kind, ``gpu`` or ``cpu``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from multiprocessing.connection import Connection
 
 from evaluator.api import EvaluatorError
@@ -54,9 +55,9 @@ class Station:
         return self.settings.run_deadline_s(times.get(size.label, max(times.values(), default=None)))
 
     def work(self, size: ProblemSize) -> Work:
-        """Operations at a size: the caller's estimate; bytes that it leaves out are the arguments'."""
+        """Operations at a size: what the caller says; bytes that it leaves out are the arguments'."""
         given = self.setup.work.get(size.label, Work())
-        return Work(given.flops, given.bytes or compulsory_bytes(self.spec, size))
+        return replace(given, bytes=given.bytes or compulsory_bytes(self.spec, size))
 
     def measure_peaks_again(self) -> None:
         """Raises the peaks if the device does more now than when they were measured, perhaps on a busy machine."""

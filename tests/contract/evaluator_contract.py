@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from evaluator.api import Compiled, EvaluatorError, Measured
+from evaluator.messages import Work
 from evaluator.oracle import Reference
 from evaluator.pool import LocalEvaluator
 from evaluator.result import Evaluation, Status
@@ -70,11 +71,17 @@ class EvaluatorContract:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def evaluator(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEvaluator]:
+    def cache(cls, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """Device peaks are measured once for all tests."""
+        return tmp_path_factory.mktemp("cache")
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def evaluator(cls, tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[LocalEvaluator]:
         folder = tmp_path_factory.mktemp("evaluator")
         (folder / "reference.py").write_text(REFERENCE)
         reference = Reference(str(folder / "reference.py"), "axpb")
-        settings = EvaluatorSettings(run_timeout_s=1.0, sample_budget_s=0.05, proof_budget_s=0.1, cache_dir=folder)
+        settings = EvaluatorSettings(run_timeout_s=1.0, sample_budget_s=0.05, proof_budget_s=0.1, cache_dir=cache)
         with LocalEvaluator(spec(), cls.device, settings, reference, 7) as evaluator:
             evaluator.open(cls.variant(GOOD))
             yield evaluator
@@ -260,6 +267,78 @@ class EvaluatorContract:
         ):
             evaluator.open(self.variant(GOOD))
         assert list((tmp_path / "sessions").iterdir()) == []
+
+    def test_inout_and_untouched_elements(self, cache: Path) -> None:
+        """Without a reference the baseline is the oracle: it adds to S in place, and leaves the ends of D alone."""
+        n = SizeExpr("N")
+        args = (
+            ArgSpec("S", "int32", Role.INOUT, (n,), init=Initialiser("integers")),
+            ArgSpec("D", "float32", Role.OUT, (n,)),
+            ArgSpec("N", "int32", value=n),
+        )
+        sizes = ((ProblemSize((("N", 1000),)),), (ProblemSize((("N", 77),)), ProblemSize((("N", 64),))))
+        small = KernelSpec("ends", "", "ends", args, LaunchSpec((64, 1, 1), domain=(n,)), *sizes)
+        one = GridAxis(SizeExpr("1"))
+        launch = Launch("ends", (GridAxis(n, 64), one, one), (64, 1, 1), ("S", "D", "N"))
+
+        def kernel(body: str) -> Variant:
+            return self.variant(
+                f"KERNEL void ends(GLOBAL int *S, GLOBAL float *D, int N) {{ int i = GID; if (i < N) {{ {body} }} }}",
+                steps=(launch,),
+            )
+
+        inside, add = "if (i > 0 && i < N - 1) D[i] = 2.0f * i; ", "S[i] += i; "
+        cases = {
+            add + "if (i > 0) if (i < N - 1) D[i] = i + i;": None,
+            add + "D[i] = 2.0f * i;": Status.STRAY_WRITE,
+            "S[i] = i; " + inside: Status.WRONG,
+            inside: Status.WRONG,
+        }
+        settings = EvaluatorSettings(cache_dir=cache, sample_budget_s=0.05)
+        with LocalEvaluator(small, self.device, settings, None, 7) as evaluator:
+            evaluator.open(kernel(inside + add))
+            for body, status in cases.items():
+                measured = self.result(evaluator, kernel(body))
+                assert isinstance(measured, Measured)
+                assert (measured.failure and measured.failure.status) is status
+
+    def test_a_checker_judges_values(self, tmp_path: Path, cache: Path) -> None:
+        (tmp_path / "checker.py").write_text(
+            "import numpy as np\n"
+            "def close(inputs, outputs, sizes):\n"
+            "    right = 1.5 * inputs['A'] + inputs['B']\n"
+            "    worst = np.abs(outputs['C'] - right).max()\n"
+            "    return bool(worst < 1e-2) or f'off by {worst:.2f}'\n"
+        )
+        checker = Reference(str(tmp_path / "checker.py"), "close", "checker")
+        settings = EvaluatorSettings(cache_dir=cache, sample_budget_s=0.05)
+        with LocalEvaluator(spec(), self.device, settings, checker, 7) as evaluator:
+            evaluator.open(self.variant(GOOD))
+            near = self.result(evaluator, self.variant(GOOD.replace("+ B[c]", "+ B[c] + 0.001f")))
+            assert isinstance(near, Measured) and near.failure is None
+            for text, status, words in (
+                (GOOD.replace("+ B[c]", "+ B[c] + 0.5f"), Status.WRONG, "off by 0.50"),
+                (f"{HEAD}}}", Status.UNWRITTEN, "elements of C"),
+            ):
+                failure = self.failure(evaluator, text)
+                assert failure.status is status and words in failure.message
+
+    def test_what_looks_too_good_is_refused(self, cache: Path) -> None:
+        """The baseline dawdles above the roofline's bound; the variant is below it, as if it left work out."""
+        slow = "volatile int w = 0; if (GID + GID2 == 0) for (int i = 0; i < 20000000; i++) w = i; "
+        settings = EvaluatorSettings(cache_dir=cache, sample_budget_s=0.1)
+        with LocalEvaluator(spec(), self.device, settings, None, 7) as probe:
+            peak = probe.device.peak_gflops
+        for exact, status in ((True, Status.IMPOSSIBLE), (False, None)):
+            claimed = Work(flops=4e-3 * peak * 1e9, exact=exact)  # 4 ms at the peak; half of it is refused
+            work = {size.label: claimed for size in spec().sizes}
+            with LocalEvaluator(spec(), self.device, settings, None, 7, work) as evaluator:
+                evaluator.open(self.variant(GOOD.replace(INDEX, INDEX + slow)))
+                measured = self.result(evaluator, self.variant(GOOD))
+            assert isinstance(measured, Measured)
+            assert (measured.failure and measured.failure.status) is status
+            if measured.failure is not None:
+                assert "impossible at M=64,N=96" in measured.failure.message
 
     def still_works(self, evaluator: LocalEvaluator) -> None:
         measured = self.result(evaluator, self.variant(GOOD + f"\n// {np.random.default_rng().integers(1 << 30)}"))
