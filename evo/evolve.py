@@ -28,6 +28,7 @@ from evo.start import (
 from evo.state import SearchState
 
 EXPLAIN_S = 40.0  # longest time for leaving genes out
+EXPLAIN_LEAST_S = 15.0  # even where the campaign's minutes are over
 
 
 def evolve(
@@ -117,7 +118,8 @@ def _conclude(
     winner = prove(state, parts, campaign.processes, stopped, comparing)
     if not winner.improved or stopped():
         return winner, ()
-    deadline = parts.clock() + EXPLAIN_S
+    left = EXPLAIN_S if campaign.budget.minutes is None else campaign.budget.minutes * 60.0 - search.elapsed()
+    deadline = parts.clock() + min(EXPLAIN_S, max(EXPLAIN_LEAST_S, left))
     explaining = at(CampaignPhase.EXPLAINING, "leaving out one gene at a time")
     rows = explain(
         winner.individual.variant,

@@ -8,6 +8,7 @@ from evaluator.api import Compiled, Event, Measured
 from evaluator.result import Evaluation, Resources, Status
 from evo.campaign_types import Campaign
 from evo.checkpoint import save_checkpoint
+from evo.closing import closing, closing_due
 from evo.coordinator import Coordinator
 from evo.intake import Booked, Intake
 from evo.parts import Parts
@@ -37,7 +38,7 @@ class Search:
         elapsed: Callable[[], float],
     ) -> None:
         self._campaign, self._number, self._parts, self._state = campaign, number, parts, state
-        self._observer, self._stop, self._elapsed = observer, stop, elapsed
+        self._observer, self._stop, self.elapsed = observer, stop, elapsed
         self._proposer = Proposer(number, parts, state, screen, self._remaining)
         self._intake = Intake(number, parts, state, screen, self._shares, elapsed)
         self._in_flight: dict[int, Candidate] = {}
@@ -45,13 +46,15 @@ class Search:
         self._measuring: set[int] = set()
         self._tickets = 0
         self._exhausted = False
+        self._closed = False  # the leader's trimmed forms were proposed
+        self._winding_down = False  # nothing else is proposed any more
         self._unsaved = 0
         self._start_s = elapsed()
         self._start_evaluations = state.ledger.counts.evaluations
 
     def run(self) -> StopReason:
         """Searches to the end of the budget; the state holds what was found."""
-        while (reason := self._reason()) is None:
+        while (reason := self._reason()) is None or self._close_early(reason):
             self._fill()
             self._dispatch()
             if not self._in_flight:
@@ -75,7 +78,7 @@ class Search:
         return ProgressSnapshot(
             phase, message, counts.proposals, counts.evaluations, self._campaign.budget.evaluations, counts.pruned,
             counts.rejected, counts.duplicates, counts.wrong, counts.failed, counts.cached, len(self._in_flight), best,
-            self._elapsed(), self._seconds_left(), step, steps)  # fmt: skip
+            self.elapsed(), self._seconds_left(), step, steps)  # fmt: skip
 
     def _reason(self) -> StopReason | None:
         budget, ledger = self._campaign.budget, self._state.ledger
@@ -83,17 +86,34 @@ class Search:
             return StopReason.INTERRUPTED
         if ledger.counts.evaluations >= budget.evaluations:
             return StopReason.EVALUATIONS
-        if budget.minutes is not None and self._elapsed() >= search_seconds(budget.minutes):
+        if budget.minutes is not None and self.elapsed() >= search_seconds(budget.minutes):
             return StopReason.MINUTES
+        if self._winding_down and (self._state.queue or self._in_flight):
+            return None
         if budget.patience is not None and ledger.since_record >= budget.patience:
             return StopReason.PATIENCE
         return StopReason.EXHAUSTED if self._exhausted else None
+
+    def _close_early(self, reason: StopReason) -> bool:
+        """A search that would end before its budget trims its leader first; True if there is something to try."""
+        if self._closed or reason not in (StopReason.PATIENCE, StopReason.EXHAUSTED):
+            return False
+        self._closed = self._winding_down = True
+        self._state.queue.extend(closing(self._state))
+        return bool(self._state.queue)
+
+    def _close_in_time(self) -> None:
+        minutes = self._campaign.budget.minutes
+        limit = None if minutes is None else search_seconds(minutes)
+        if closing_due(self._campaign.budget, self._state, len(self._in_flight), self.elapsed(), limit):
+            self._closed = True
+            self._state.queue.extend(closing(self._state))
 
     def _remaining(self) -> int | None:
         return self._campaign.budget.evaluations - self._state.ledger.counts.evaluations - len(self._in_flight)
 
     def _seconds_left(self) -> float | None:
-        budget, elapsed = self._campaign.budget, self._elapsed()
+        budget, elapsed = self._campaign.budget, self.elapsed()
         limits = [] if budget.minutes is None else [max(0.0, budget.minutes * 60.0 - elapsed)]
         done = self._state.ledger.counts.evaluations - self._start_evaluations
         if done > 0:
@@ -107,8 +127,10 @@ class Search:
 
     def _fill(self) -> None:
         """Keeps the pipeline full, as far as the budget allows."""
+        if not self._closed:
+            self._close_in_time()
         while len(self._in_flight) < self._parts.pipeline.ahead and not self._stop():
-            if (self._remaining() or 0) <= 0:
+            if (self._remaining() or 0) <= 0 or (self._winding_down and not self._state.queue):
                 return
             found = self._proposer.next()
             if found is None:
@@ -157,7 +179,7 @@ class Search:
     def _checkpoint(self) -> None:
         self._unsaved = 0
         waiting = [candidate.proposal for candidate in self._in_flight.values()]
-        save_checkpoint(self._parts.memory, self._number, self._state, waiting, self._elapsed())
+        save_checkpoint(self._parts.memory, self._number, self._state, waiting, self.elapsed())
 
     def _drain(self, reason: StopReason) -> None:
         """Gives up what waits, and takes in what the device is busy with."""
@@ -166,8 +188,8 @@ class Search:
             del self._in_flight[ticket]
         self._ready.clear()
         patience = 5.0 if reason is StopReason.INTERRUPTED else DRAIN_S
-        deadline = self._elapsed() + patience
-        while self._measuring and self._elapsed() < deadline:
+        deadline = self.elapsed() + patience
+        while self._measuring and self.elapsed() < deadline:
             for event in self._parts.evaluator.events(POLL_S):
                 self._handle(event)
         self._in_flight.clear()
@@ -175,8 +197,8 @@ class Search:
 
 
 def search_seconds(minutes: float) -> float:
-    """Seconds for searching: a fifth of the budget, half a minute at most, is kept for the final proof."""
-    return minutes * 60.0 - min(0.2 * minutes * 60.0, 30.0)
+    """Seconds for searching: a quarter of the budget, 45 s at most, is kept for proof and explanation."""
+    return minutes * 60.0 - min(0.25 * minutes * 60.0, 45.0)
 
 
 def compile_failure(campaign: Campaign, candidate: Candidate, event: Compiled) -> Evaluation:

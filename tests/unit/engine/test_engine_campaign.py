@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,8 @@ from evaluator.result import Status
 from evo.evolve import evolve
 from evo.progress import CampaignPhase
 from evo.result import CampaignResult, StopReason
-from genome.genes import Gene, Genome, Site
+from genome.genes import Genome, Site
 from genome.variant import Rejection
-from operators.base import AgentContext, Proposal
 
 BEST = 8**0.75 * 4**0.75 * 1.3  # of the synthetic formula
 
@@ -238,51 +237,6 @@ def test_rejections_are_recorded_and_cost_nothing(bench: Any) -> None:
     result = evolve(bench.campaign(), parts, observer=bench.watcher())
     assert result.counts.rejected == len(memory.rejections) > 0
     assert result.counts.evaluations == 60
-
-
-@dataclass(frozen=True)
-class Planted:
-    """Each of its proposals beats its parent by raising a counter."""
-
-    name: str = "planted"
-
-    def propose(self, context: AgentContext, rng: np.random.Generator) -> tuple[Proposal, ...]:
-        best = max(
-            (p.genome.find("counter").values["n"] for p in context.elites if p.genome.find("counter")), default=0
-        )
-        gene = Gene.of("counter", Site("n"), n=int(best) + 1)
-        while context.proposed(Genome((gene,))):
-            gene = Gene.of("counter", Site("n"), n=int(gene.values["n"]) + 1)
-        return (Proposal(Genome((gene,)), self.name, (context.parent.variant,)),)
-
-
-@dataclass(frozen=True)
-class Useless:
-    """Each of its proposals is new and gains nothing."""
-
-    name: str
-
-    def propose(self, context: AgentContext, rng: np.random.Generator) -> tuple[Proposal, ...]:
-        gene = Gene.of("noise", Site(self.name), n=int(rng.integers(10**9)))
-        return (Proposal(Genome((gene,)), self.name, (context.baseline.variant,)),)
-
-
-def test_planted_rewards_move_the_shares(bench: Any) -> None:
-    def time_of(variant: Any) -> float:
-        counter = variant.genome.find("counter")
-        return 100.0 / (1.05 ** int(counter.values["n"]) if counter else 1.0)
-
-    agents = (Planted(), *(Useless(f"useless{index}") for index in range(7)))
-    passed, below = [], []
-    for seed in range(7):
-        parts = bench.parts(bench.evaluator(time_of=time_of), agents=agents, moves=lambda genome: ())
-        result = evolve(bench.campaign(evaluations=50, seed=seed), parts, observer=bench.watcher())
-        tally = {agent.agent: agent.proposals for agent in result.agents}
-        total = sum(tally.values())
-        passed.append(tally["planted"] / total)
-        below.append(max(dict(result.credit[-1].shares)[agent.name] for agent in agents[1:]))
-    assert float(np.median(passed)) > 0.6
-    assert max(below) < 0.1
 
 
 def test_the_observer_sees_phases_and_counts(bench: Any) -> None:
