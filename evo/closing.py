@@ -10,12 +10,13 @@ from evo.state import SearchState
 from operators.base import Proposal
 from operators.local_search import LocalSearch
 
-LAST = 0.1  # part of the search time in which closing begins, where time is the budget that ends first
+LAST = 0.1  # part of the search time that closing may take, where time is the budget that ends first
+MOST = 0.15  # part of the measurements that it may take
 
 
 def closing_due(budget: Budget, state: SearchState, in_flight: int, elapsed_s: float, limit_s: float | None) -> bool:
     """True once no more than the closing fits into the budget."""
-    genes = len(state.leader.variant.genome.genes)
+    genes = min(len(state.leader.variant.genome.genes), round(MOST * budget.evaluations))
     left = budget.evaluations - state.ledger.counts.evaluations - in_flight
     return left <= genes or (limit_s is not None and elapsed_s >= (1.0 - LAST) * limit_s)
 

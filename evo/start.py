@@ -50,7 +50,8 @@ def campaign_record(campaign: Campaign, parts: Parts) -> CampaignRecord:
 
 def first_state(campaign: Campaign, parts: Parts, baseline: Variant, measured: Measured) -> SearchState:
     """The state in which only the baseline is known, and what the base remembers of kernels like this one."""
-    fitness = Fitness.of(campaign.spec.sizes, measured.evaluations)
+    on_cpu = parts.evaluator.device.kind == "cpu"
+    fitness = Fitness.of(campaign.spec.sizes, measured.evaluations, fastest=on_cpu)
     own = Parent(baseline.genome, baseline.digest(), 1.0, "baseline", measured.evaluations)
     individual = Individual(own, baseline, 1.0, 1.0)
     population = Population(campaign.population)
