@@ -47,7 +47,7 @@ class Search:
         self._tickets = 0
         self._exhausted = False
         self._closed = False  # the leader's trimmed forms were proposed
-        self._winding_down = False  # nothing else is proposed any more
+        self._winding_down: StopReason | None = None  # why nothing but the queue is tried any more
         self._unsaved = 0
         self._start_s = elapsed()
         self._start_evaluations = state.ledger.counts.evaluations
@@ -88,8 +88,12 @@ class Search:
             return StopReason.EVALUATIONS
         if budget.minutes is not None and self.elapsed() >= search_seconds(budget.minutes):
             return StopReason.MINUTES
-        if self._winding_down and (self._state.queue or self._in_flight):
-            return None
+        if self._winding_down is not None:
+            if self._state.queue or self._in_flight:
+                return None
+            if self._winding_down is StopReason.EXHAUSTED or ledger.since_record >= (budget.patience or 0):
+                return self._winding_down
+            self._winding_down, self._closed = None, False  # trimming found a new leader: the search goes on
         if budget.patience is not None and ledger.since_record >= budget.patience:
             return StopReason.PATIENCE
         return StopReason.EXHAUSTED if self._exhausted else None
@@ -98,7 +102,7 @@ class Search:
         """A search that would end before its budget trims its leader first; True if there is something to try."""
         if self._closed or reason not in (StopReason.PATIENCE, StopReason.EXHAUSTED):
             return False
-        self._closed = self._winding_down = True
+        self._closed, self._winding_down = True, reason
         self._state.queue.extend(closing(self._state))
         return bool(self._state.queue)
 
@@ -130,7 +134,7 @@ class Search:
         if not self._closed:
             self._close_in_time()
         while len(self._in_flight) < self._parts.pipeline.ahead and not self._stop():
-            if (self._remaining() or 0) <= 0 or (self._winding_down and not self._state.queue):
+            if (self._remaining() or 0) <= 0 or (self._winding_down is not None and not self._state.queue):
                 return
             found = self._proposer.next()
             if found is None:

@@ -10,7 +10,7 @@ import numpy as np
 from evo.closing import closing, closing_due
 from evo.evolve import evolve
 from evo.population import Individual
-from evo.result import CampaignResult
+from evo.result import CampaignResult, StopReason
 from evo.start import first_state
 from genome.genes import Gene, Genome, Site
 from operators.base import AgentContext, Parent, Proposal
@@ -93,3 +93,29 @@ def test_closing_leaves_out_each_gene_of_the_leader(bench: Any) -> None:
     assert not closing_due(campaign.budget, state, 0, 1.0, 100.0)
     assert closing_due(campaign.budget, state, 57, 1.0, 100.0)
     assert closing_due(campaign.budget, state, 0, 91.0, 100.0)
+
+
+def test_a_search_out_of_patience_goes_on_if_trimming_finds_a_leader(bench: Any) -> None:
+    """The rider costs 30%: leaving it out at the end of patience is a record, and patience starts again."""
+    rider = Gene.of("foreign", Site("k", "reduction[0]"), depth=1)
+    wide = Gene.of("coarsen_blocked", Site("x", "parallel.x"), factor=2)
+
+    def time_of(variant: Any) -> float:
+        genes = variant.genome.genes
+        return {0: 100.0, 1: 50.0 if genes == (wide,) else 110.0, 2: 65.0}.get(len(genes), 110.0)
+
+    @dataclass(frozen=True)
+    class Stubborn:
+        name: str = "stubborn"
+
+        def propose(self, context: AgentContext, rng: np.random.Generator) -> tuple[Proposal, ...]:
+            fixed = Genome((wide, rider))
+            noise = Gene.of("noise", Site("n"), n=int(rng.integers(10**9)))
+            genome = Genome((wide, rider, noise)) if context.proposed(fixed) else fixed
+            return (Proposal(genome, self.name, (context.baseline.variant,)),)
+
+    parts = bench.parts(bench.evaluator(time_of=time_of), agents=(Stubborn(),), moves=lambda genome: ())
+    result = evolve(bench.campaign(evaluations=200, patience=10), parts, observer=bench.watcher())
+    assert result.stop is StopReason.PATIENCE
+    assert result.best.genome == Genome((wide,))
+    assert 20 <= result.counts.evaluations <= 40
