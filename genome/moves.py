@@ -9,6 +9,7 @@ from genome.genes import Gene, Genome, ParamValue, Site
 from genome.limits import DeviceLimits
 from genome.replay import replay
 from genome.spec import KernelSpec
+from genome.steering import allowed
 from genome.transforms.base import Context, Transform
 from genome.transforms.sites import find_site
 from genome.variant import Target
@@ -66,7 +67,7 @@ def survey(
             continue
         kernel = kernels[transform.phase]
         for site in transform.sites(kernel):
-            if not allowed(spec, transform.name, site):
+            if not allowed(spec.steering, transform.name, site):
                 continue
             own = (gene for gene in genome.genes if gene.transform == transform.name)
             current = next((gene for gene in own if find_site((site,), gene.site) is not None), None)
@@ -93,12 +94,3 @@ def survey(
             elif reason:
                 refused.append(RefusedMove(transform, site, reason, grant))
     return tuple(found), tuple(refused)
-
-
-def allowed(spec: KernelSpec, transform: str, site: Site) -> bool:
-    """True if the campaign's veto (forbid, focus) leaves this transform at this site."""
-    steering = spec.steering
-    keys = {transform, f"{transform}@{site.label}", f"@{site.label}", f"@{site.role}", f"{transform}@{site.role}"}
-    if keys & set(steering.forbid):
-        return False
-    return not steering.focus or bool(keys & set(steering.focus))

@@ -15,6 +15,7 @@ from genome.ir.stmt import Decl, If, Opaque, flatten
 from genome.source.frontend import SourceError, parse_kernel
 from genome.source.verbatim import verbatim_kernel
 from genome.spec import KernelSpec
+from genome.steering import allowed
 from genome.transforms.base import Context, Phase, Transform
 from genome.transforms.mapping import write_mapping
 from genome.transforms.sites import find_site
@@ -103,6 +104,10 @@ def lock_geometry(kernel: Kernel) -> Kernel:
     return replace(kernel, axes=(), body=(*declarations, *body))
 
 
+def _is_pinned(spec: KernelSpec, gene: Gene) -> bool:
+    return any(Gene.from_json(json.loads(text)) == gene for text in spec.steering.pin)
+
+
 def with_pins(spec: KernelSpec, genome: Genome) -> Genome:
     """The genome with the campaign's pinned genes in place of whatever it holds at their sites."""
     for text in spec.steering.pin:
@@ -150,6 +155,8 @@ def _apply(kernel: Kernel, gene: Gene, transform: Transform, context: Context) -
     site = find_site(transform.sites(kernel), gene.site)
     if site is None:
         return SkippedGene(gene, f"there is no site {gene.site.label} ({gene.site.role or 'no role'}) at this point")
+    if not allowed(context.spec.steering, gene.transform, site) and not _is_pinned(context.spec, gene):
+        return SkippedGene(gene, "the campaign forbids it (transforms.forbid, transforms.focus)")
     refusal = transform.check(kernel, site, gene.values, context)
     if refusal is not None:
         hint = f"; grant it with {refusal.grant}" if refusal.grant else ""

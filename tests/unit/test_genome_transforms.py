@@ -247,6 +247,18 @@ def test_a_persons_veto_pins_forbids_and_focuses() -> None:
     assert pinned.genome.find("coarsen_blocked", "c") is not None
 
 
+def test_a_veto_holds_for_genomes_that_come_from_elsewhere() -> None:
+    recalled = genes(Gene.of("unroll", DEPTH, factor=4), Gene.of("coarsen_blocked", COL, factor=4))
+    forbidden = lowered(replace(matmul(), steering=Steering(forbid=("unroll",))), recalled)
+    assert [gene.transform for gene in forbidden.genome.genes] == ["coarsen_blocked"]
+    assert "forbids it" in forbidden.skipped[0].reason
+    focused = lowered(replace(matmul(), steering=Steering(focus=("unroll@k",))), recalled)
+    assert [gene.transform for gene in focused.genome.genes] == ["unroll"]
+    pin = genes(recalled.genes[0]).canonical()[1:-1]
+    both = lowered(replace(matmul(), steering=Steering(forbid=("unroll",), pin=(pin,))), genes())
+    assert [gene.transform for gene in both.genome.genes] == ["unroll"], "what a person pins is theirs to pin"
+
+
 def test_refusals_are_listed_with_their_grant() -> None:
     _, refused = survey(matmul(), genes(), BUILTIN, Target.OPENCL, LIMITS)
     grants = {move.transform.name: move.grant for move in refused}
