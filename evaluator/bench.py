@@ -74,12 +74,6 @@ class Bench:
             if arg.role is Role.INOUT:
                 self._buffers[arg.name].write(_bytes(self._inputs[self._set][arg.name]))
 
-    def repoison(self) -> None:
-        """Poisons the pure outputs once more, inputs untouched."""
-        for arg in array_args(self.spec):
-            if arg.role is Role.OUT:
-                self._buffers[arg.name].fill(self._poison)
-
     def run(self, loaded: Loaded, call: Call) -> float:
         """Runs the call once; milliseconds. See ``Backend.run``."""
         self.last_ms = self._backend.run(loaded, call, {**self._buffers, **self._scratch})

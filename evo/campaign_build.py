@@ -142,7 +142,6 @@ def _steering(model: CampaignModel) -> Steering:
         forbid=tuple(model.transforms.forbid),
         focus=tuple(model.transforms.focus),
         pin=tuple(json.dumps(gene.to_json(), sort_keys=True, separators=(",", ":")) for gene in pins),
-        lines=tuple((first, last) for first, last in model.transforms.lines),
     )
 
 

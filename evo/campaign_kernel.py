@@ -109,6 +109,3 @@ def check_steering(spec: KernelSpec, document: Document) -> None:
                 ("transforms", "pin", number, "transform"),
                 f"unknown transform '{pin['transform']}'; {nearest(pin['transform'], known)}",
             )
-    for number, (first, last) in enumerate(spec.steering.lines):
-        if first > last:
-            raise document.error(("transforms", "lines", number), f"expected [first, last], got [{first}, {last}]")

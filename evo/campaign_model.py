@@ -162,7 +162,6 @@ class SteeringModel(_Model):
     forbid: list[str] = []
     focus: list[str] = []
     pin: list[PinModel] = []
-    lines: list[Annotated[list[Positive], Field(min_length=2, max_length=2)]] = []
 
 
 class LimitsModel(_Model):

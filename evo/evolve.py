@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from evaluator.api import Measured
 from evaluator.result import Evaluation, Profile
 from evo.campaign_types import Campaign
 from evo.checkpoint import resume as resume_campaign
@@ -62,18 +64,40 @@ def evolve(
     search = Search(campaign, number, parts, state, screen, observer, stopped, elapsed)
     reason = search.run()
     winner, explanation = _conclude(campaign, parts, state, search, observer, reason, stopped)
-    result = CampaignResult(
+    result = replace(
+        _result(campaign, parts, state, measured, winner, reason),
+        explanation=explanation,
+        surrogate=screen.report(),
+        campaign_id=number,
+        elapsed_s=elapsed(),
+    )
+    if reason is not StopReason.INTERRUPTED:
+        parts.memory.finish(number, summary(result))
+    observer.on_event(search.snapshot("", CampaignPhase.DONE))
+    observer.on_finish(result)
+    return result
+
+
+def _result(
+    campaign: Campaign,
+    parts: Parts,
+    state: SearchState,
+    measured: Measured,
+    winner: Winner,
+    reason: StopReason,
+) -> CampaignResult:
+    """What the search and the final proof came to."""
+    return CampaignResult(
         kernel=campaign.spec.name,
         device=parts.evaluator.device,
         toolchain=parts.evaluator.toolchain,
         seed=campaign.seed,
-        baseline=baseline,
+        baseline=state.baseline.variant,
         best=winner.individual.variant,
         best_agent=winner.individual.parent.agent,
         improved=winner.improved,
         comparison=winner.comparison,
         stop=reason,
-        explanation=explanation,
         alternatives=alternatives(state, winner.individual),
         quarantined=tuple(state.quarantined),
         baseline_evaluations=measured.evaluations,
@@ -83,18 +107,10 @@ def evolve(
         history=tuple(state.ledger.history),
         credit=tuple(state.ledger.credit),
         agents=state.ledger.agents,
-        surrogate=screen.report(),
         counts=state.ledger.counts,
         versions=parts.versions,
         notes=tuple(note for note in (*parts.notes, known(parts, state), *winner.notes) if note),
-        campaign_id=number,
-        elapsed_s=elapsed(),
     )
-    if reason is not StopReason.INTERRUPTED:
-        parts.memory.finish(number, summary(result))
-    observer.on_event(search.snapshot("", CampaignPhase.DONE))
-    observer.on_finish(result)
-    return result
 
 
 def _conclude(

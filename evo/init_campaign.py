@@ -243,7 +243,7 @@ reference: none
 
 # What you promise beyond what the source proves. Each one allows more.
 assume:
-  no_alias: true                       # arrays do not overlap
+  no_alias: false                      # arrays do not overlap: true allows restrict, tiles, registers for sums
   alignment: 4                         # bytes that every pointer is a multiple of; cudaMalloc gives 256
   # divisible: {{{first}: 8}}              # by scalar parameter
   # ranges: {{{first}: [1, 65536]}}
@@ -256,7 +256,6 @@ assume:
 #   forbid: [unroll, shared_tile@A]    # by transform, transform@site or @site
 #   focus: []                          # when given, only these
 #   pin: [{{transform: unroll, site: k, params: {{factor: 4}}}}]
-#   lines: [[10, 40]]                  # only loops of these source lines
 # limits: {{registers: 128, shared_memory: 49152, threads: 512}}
 
 objective: latency

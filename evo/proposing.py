@@ -46,11 +46,6 @@ class Proposer:
         self._remaining = remaining
         self._coordinator = Coordinator(parts.agents)
 
-    @property
-    def coordinator(self) -> Coordinator:
-        """Who chooses the agents."""
-        return self._coordinator
-
     def next(self) -> Candidate | Known | None:
         """The next candidate for the device (or a known outcome, to be booked at once); None if nobody has anything."""
         self._ask_verifier()

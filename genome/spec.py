@@ -155,14 +155,12 @@ class Steering:
     """A person's veto and knowledge over genes.
 
     Each entry is ``transform``, ``transform@site`` or ``@site``; ``forbid`` drops matching genes, ``focus`` (when not
-    empty) keeps only matching ones, ``pin`` are genes in canonical JSON that every genome holds. ``lines`` restricts
-    transforms to sites of these source lines.
+    empty) keeps only matching ones, ``pin`` are genes in canonical JSON that every genome holds.
     """
 
     forbid: tuple[str, ...] = ()
     focus: tuple[str, ...] = ()
     pin: tuple[str, ...] = ()
-    lines: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from genome.ir.expr import Call, Expr, Index, Var, accesses, names, walk
+from genome.ir.expr import Call, Expr, Index, Var, accesses, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import PURE
 from genome.ir.stmt import (
@@ -80,11 +80,6 @@ def effects(body: Body) -> Effects:
     return Effects(tuple(reads), tuple(stores), opaque, barriers, calls)
 
 
-def memory_arrays(kernel: Kernel) -> tuple[str, ...]:
-    """Names of the pointer parameters."""
-    return tuple(param.name for param in kernel.params if param.pointer)
-
-
 def shared_arrays(kernel: Kernel) -> tuple[str, ...]:
     """Names of the shared arrays, those declared in the body included."""
     inside = (s.name for s in flatten(kernel.body) if isinstance(s, Decl) and s.space is Space.SHARED)
@@ -114,16 +109,6 @@ def element_type(kernel: Kernel, array: str) -> str | None:
         if isinstance(stmt, Decl) and stmt.name == array:
             return stmt.ctype
     return None
-
-
-def reads_name(body: Body, name: str) -> bool:
-    """True if an expression or opaque region of the body uses the name."""
-    for stmt in flatten(body):
-        if isinstance(stmt, Opaque) and (name in stmt.reads or name in stmt.writes):
-            return True
-        if any(name in names(expr) for expr in expressions(stmt)):
-            return True
-    return False
 
 
 def loop_nest(body: Body, var: str) -> tuple[tuple[Loop, ...], Loop] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
-from genome.ir.expr import Binary, Cast, Const, Expr, Index, Unary, Var, integer, names, rewrite
+from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var, integer, names
 
 Monomial = tuple[Expr, ...]
 _WIDE = frozenset({"long", "long long", "unsigned long", "unsigned long long", "size_t", "ptrdiff_t", "int64_t",
@@ -152,15 +152,6 @@ def variable(name: str) -> Poly:
 def simplify(expr: Expr) -> Expr:
     """The integer expression in normal form."""
     return poly(expr).to_expr()
-
-
-def simplify_subscripts(expr: Expr) -> Expr:
-    """The expression with every subscript in normal form."""
-
-    def visit(node: Expr) -> Expr:
-        return Index(node.array, tuple(simplify(s) for s in node.subscripts)) if isinstance(node, Index) else node
-
-    return rewrite(expr, visit)
 
 
 def multiple_of(polynomial: Poly, multiples: Mapping[str, int]) -> int:

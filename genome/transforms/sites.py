@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from genome.analysis.effects import base_name, reads_of
 from genome.genes import Site
-from genome.ir.expr import Index, names
+from genome.ir.expr import names
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Decl, Loop, LoopRole, flatten, writes
+from genome.ir.stmt import Assign, Decl, Loop, LoopRole, flatten
 
 
 def axis_sites(kernel: Kernel) -> tuple[Site, ...]:
@@ -65,17 +65,6 @@ def read_arrays(kernel: Kernel) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for stmt in flatten(kernel.body):
         found.update(dict.fromkeys(access.array for access in reads_of(stmt) if access.array in pointers))
-    return tuple(found)
-
-
-def written_arrays(kernel: Kernel) -> tuple[str, ...]:
-    """Pointer parameters that the body writes, in order of first write."""
-    pointers = {param.name for param in kernel.params if param.pointer}
-    found: dict[str, None] = {}
-    for stmt in flatten(kernel.body):
-        for target in writes(stmt):
-            if isinstance(target, Index) and target.array in pointers:
-                found.setdefault(target.array)
     return tuple(found)
 
 

@@ -104,10 +104,9 @@ def test_exponents_are_numbers(tmp_path: Path) -> None:
 
 
 def test_pins_are_canonical_genes(tmp_path: Path) -> None:
-    pin = "transforms: {pin: [{transform: unroll, site: k, params: {factor: 4}}], lines: [[1, 9]]}\n"
+    pin = "transforms: {pin: [{transform: unroll, site: k, params: {factor: 4}}]}\n"
     steering = load_campaign(write(tmp_path, pin)).spec.steering
     assert steering.pin == ('{"params":{"factor":4},"site":{"label":"k","role":""},"transform":"unroll"}',)
-    assert steering.lines == ((1, 9),)
 
 
 def test_passwords_do_not_reach_the_settings(tmp_path: Path) -> None:
