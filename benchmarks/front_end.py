@@ -13,10 +13,12 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from datetime import date
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from running import machine
 
 from evo.campaign import load_campaign
 from genome.genes import Genome
@@ -45,7 +47,9 @@ def main() -> None:
     for row in rows:
         print("  ".join(f"{value:>12}" if isinstance(value, str) else f"{value:12.2f}" for value in row.values()))
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+        command = f"python benchmarks/front_end.py --repeats {options.repeats}"
+        record = {"date": date.today().isoformat(), "machine": machine(), "command": command, "rows": rows}
+        options.json.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def bench(spec: KernelSpec, repeats: int) -> dict[str, str | float]:

@@ -106,7 +106,7 @@ class Strip(_SplitLoop):
 class Unroll(_SplitLoop):
     """``for k < K`` -> ``for k_outer < K step n { n copies of the body } for k: what is left over``.
 
-    Always legal (order is kept). Parameters: ``factor`` 2 to 32; 0 unrolls a constant trip count in full.
+    Always legal (order is kept). Parameters: ``factor`` 2 to 16; 0 unrolls a constant trip count in full.
     """
 
     name = "unroll"
