@@ -16,6 +16,7 @@ import os
 import statistics
 import tempfile
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,18 @@ def main() -> None:
     median = {key: statistics.median(row[key] for row in rows) for key in ("cold", "warm", "share")}
     print(f"median measurements to {SHARE:.0%} of the cold speed-up: {median}")
     if options.json:
-        report = {"machine": machine(), "size": options.size, "median": median, "pairs": rows}
+        command = (
+            f"python benchmarks/warm_start.py --pairs {options.pairs} --evaluations {options.evaluations} "
+            f"--size {options.size}"
+        )
+        report = {
+            "date": date.today().isoformat(),
+            "machine": machine(),
+            "command": command,
+            "size": options.size,
+            "median": median,
+            "pairs": rows,
+        }
         options.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
