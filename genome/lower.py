@@ -10,6 +10,7 @@ from genome.analysis.effects import effects
 from genome.analysis.races import race
 from genome.genes import Genome
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
+from genome.ir.index_form import settle_indices
 from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
@@ -49,7 +50,7 @@ def lower(
     if problem is not None:
         return Rejection(genome, problem)
     try:
-        source = print_kernel(kernel, target)
+        source = print_kernel(kernel if source_form else settle_indices(kernel), target)
     except PrintError as error:
         return Rejection(genome, str(error), "print")
     return Variant(

@@ -120,6 +120,7 @@ class Kernel:
         mapped: True once the mapping is written.
         single: After mapping: True if every thread computes one instance (then ``tail`` has nothing left to do).
         threads: After mapping: thread index variables with their extents, fastest first.
+        firsts: After mapping: each axis' declaration of the thread's first index; printed where an index uses it.
         options: Compile options that genes asked for (``fast-math``), in the engine's own words.
         launch_bounds: ``__launch_bounds__`` of the source, printed back.
         prelude: Verbatim text in front of the kernel (helpers, constants, structs, macros).
@@ -143,6 +144,7 @@ class Kernel:
     mapped: bool = False
     single: bool = True
     threads: tuple[tuple[str, int], ...] = ()
+    firsts: tuple[Decl, ...] = ()
     options: tuple[str, ...] = ()
     launch_bounds: str = ""
     prelude: str = ""

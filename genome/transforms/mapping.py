@@ -44,6 +44,7 @@ def write_mapping(kernel: Kernel) -> Kernel:
         inside=conjunction([term for form in bounds for term in form.inside(block=False)]),
         inside_block=conjunction([term for form in bounds for term in form.inside(block=True)]),
         threads=tuple((form.thread, form.axis.threads) for form in order),
+        firsts=tuple(form.first(kernel) for form in bounds),
         multiples=kernel.multiples + tuple((form.base, form.axis.tile) for form in bounds),
         single=single,
     )
@@ -69,6 +70,14 @@ class _AxisForm:
             Decl(self.base, axis.ctype, init=base, const=True),
             Decl(self.thread, "int", init=Var(f"threadIdx.{axis.dim}"), const=True),
         )
+
+    def first(self, kernel: Kernel) -> Decl:
+        """The thread's first index: the axis' own name where the thread has one instance of it."""
+        axis = self.axis
+        opaque = any(isinstance(stmt, Opaque) for stmt in flatten(kernel.body))
+        name = kernel.fresh(f"{axis.name}_first") if opaque or axis.outer * axis.inner > 1 else axis.name
+        start = Binary("+", Var(self.base), variable(self.thread).scaled(axis.inner).to_expr())
+        return Decl(name, axis.ctype, init=start, const=True)
 
     def thread_start(self) -> Poly:
         return variable(self.base) + variable(self.thread).scaled(self.axis.inner)
