@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from evaluator.api import Evaluator
 from evaluator.devices import resolve_device
+from evaluator.messages import Work
 from evaluator.pool import LocalEvaluator
 from evaluator.settings import EvaluatorSettings
 from evo.campaign_types import Campaign
@@ -22,6 +23,7 @@ from genome.genes import Gene
 from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves
+from genome.operations import flops
 from genome.replay import spec_kernel
 from genome.spec import KernelSpec
 from genome.transforms.base import Transform
@@ -84,7 +86,8 @@ def build(campaign: Campaign) -> Iterator[Parts]:
             base = KnowledgeBase.open(campaign.knowledge_url)
             stack.callback(base.close)
             memory = base
-        evaluator = LocalEvaluator(spec, device.id, EvaluatorSettings(), campaign.reference, campaign.seed)
+        work = {size.label: Work(flops(spec, size)) for size in spec.sizes} if spec.source else {}
+        evaluator = LocalEvaluator(spec, device.id, EvaluatorSettings(), campaign.reference, campaign.seed, work)
         stack.callback(evaluator.close)
         yield assemble(campaign, evaluator, memory, record, all_transforms, agents())
 

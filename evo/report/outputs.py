@@ -14,7 +14,6 @@ from evo.report.charts import agents_png, convergence_png, roofline_png
 from evo.report.files import write_atomic
 from evo.report.page import Pictures, report_html
 from evo.report.summary import best_json, headline, times
-from evo.report.work import with_work
 from evo.result import CampaignResult
 from genome.genes import Gene
 from genome.transforms.base import Transform
@@ -43,7 +42,6 @@ def write_outputs(
         OSError: If the folder or a file cannot be written.
     """
     words = Wording(transforms)
-    result = with_work(campaign.spec, result)
     files: dict[str, str | bytes] = {"best.json": json.dumps(best_json(campaign, result), indent=2) + "\n"}
     files |= Programs(campaign, result, transforms, words).files()
     pictures = Pictures(convergence_png(result), agents_png(result), roofline_png(result))

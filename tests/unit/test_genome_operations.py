@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evo.campaign import load_campaign
-from evo.report.work import flops
+from genome.operations import flops
 from genome.spec import ProblemSize
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -1,20 +1,14 @@
 """Floating-point operations of a kernel, counted in its loop IR: where the roofline places it.
 
-An estimate for pictures: a triangular loop counts at the middle of the outer one, a condition as if it held. No
-measurement is judged by it.
+An estimate: a triangular loop counts at the middle of the outer one, a condition as if it held. No measurement may be
+refused by it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
-from evaluator.backend import Peaks
-from evaluator.messages import Work
-from evaluator.profile import place
-from evaluator.result import Profile
-from evo.result import CampaignResult
 from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, children
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Assign, Body, Decl, If, Loop, Stmt, VectorLoad, expressions, flatten
@@ -24,24 +18,6 @@ from genome.spec import KernelSpec, ProblemSize
 
 _FLOATS = ("float", "double", "half", "__half")
 _OPERATIONS = {"fma": 2, "fmaf": 2, "__fmaf_rn": 2}
-
-
-def with_work(spec: KernelSpec, result: CampaignResult) -> CampaignResult:
-    """The result with its profiles placed anew by the counted operations, where the evaluator did not know them."""
-    counts = {size.label: flops(spec, size) for size in spec.sizes}
-    peaks = Peaks(bandwidth_gbs=result.device.bandwidth_gbs, gflops=result.device.peak_gflops)
-
-    def placed(label: str, profile: Profile) -> Profile:
-        count = counts.get(label, 0.0)
-        if profile.flops or not count or not profile.gbytes_per_s:
-            return profile
-        return place(Work(count, profile.bytes), profile.bytes / (profile.gbytes_per_s * 1e6), peaks)
-
-    return replace(
-        result,
-        profile_before=tuple((label, placed(label, profile)) for label, profile in result.profile_before),
-        profile_after=tuple((label, placed(label, profile)) for label, profile in result.profile_after),
-    )
 
 
 def flops(spec: KernelSpec, size: ProblemSize) -> float:
