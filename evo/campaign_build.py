@@ -93,8 +93,8 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
     check_memory(spec, document)
     check_promises(spec, document)
     check_tunables(spec, document)
-    check_steering(spec, document)
     check_signature(spec, document)
+    check_steering(spec, document)
     return spec
 
 

@@ -67,7 +67,7 @@ def survey(
             continue
         kernel = kernels[transform.phase]
         for site in transform.sites(kernel):
-            if not allowed(spec.steering, transform.name, site):
+            if not allowed(spec, transform.name, site):
                 continue
             own = (gene for gene in genome.genes if gene.transform == transform.name)
             current = next((gene for gene in own if find_site((site,), gene.site) is not None), None)

@@ -155,7 +155,7 @@ def _apply(kernel: Kernel, gene: Gene, transform: Transform, context: Context) -
     site = find_site(transform.sites(kernel), gene.site)
     if site is None:
         return SkippedGene(gene, f"there is no site {gene.site.label} ({gene.site.role or 'no role'}) at this point")
-    if not allowed(context.spec.steering, gene.transform, site) and not _is_pinned(context.spec, gene):
+    if not allowed(context.spec, gene.transform, site) and not _is_pinned(context.spec, gene):
         return SkippedGene(gene, "the campaign forbids it (transforms.forbid, transforms.focus)")
     refusal = transform.check(kernel, site, gene.values, context)
     if refusal is not None:

@@ -154,8 +154,9 @@ class Tunable:
 class Steering:
     """A person's veto and knowledge over genes.
 
-    Each entry is ``transform``, ``transform@site`` or ``@site``; ``forbid`` drops matching genes, ``focus`` (when not
-    empty) keeps only matching ones, ``pin`` are genes in canonical JSON that every genome holds.
+    Each entry is ``transform``, ``transform@site`` or ``@site``, the site by label, role, line (``12``) or lines
+    (``10-14``); ``forbid`` drops matching genes, ``focus`` (when not empty) keeps only matching ones, ``pin`` are genes
+    in canonical JSON that every genome holds.
     """
 
     forbid: tuple[str, ...] = ()

@@ -44,7 +44,8 @@ def _staged(tile: Tile, depth: int) -> Recipe:
 
 
 _CPU: tuple[Opening, ...] = (
-    Opening("computation", "register tile 4x16, wide", _tile(Tile(x=16, y=4, width=8, restrict=True))),
+    Opening("computation", "register tile 4x16",
+            _tile(Tile(x=16, y=4, threads_x=8, threads_y=8, restrict=True))),
     Opening("computation", "register tile 8x8, wide, strips", _tile(Tile(x=8, y=8, strip=4, width=8, restrict=True))),
     Opening("computation", "register tile 4x4", _tile(Tile(x=4, y=4))),
     Opening("memory_layout", "wide copies of 8", _wide(8)),

@@ -66,6 +66,22 @@ def parse_kernel(
     return normalise(kernel, parsed)
 
 
+def entry_tokens(
+    source: str,
+    entry: str,
+    *,
+    path: str = "kernel.cu",
+    defines: Sequence[tuple[str, str]] = (),
+    include_dirs: Sequence[str] = (),
+) -> tuple[Token, ...]:
+    """Tokens of one kernel with their lines in the file, after preprocessing.
+
+    Raises:
+        SourceError: If the file cannot be preprocessed or the kernel is missing.
+    """
+    return find_entry(items(preprocess(source, path, defines, include_dirs).tokens), entry, path).tokens
+
+
 def _parse_body(item: Item, found: Sequence[Item], path: str) -> tuple[Encoded, c_ast.Compound]:
     """Parses the body; where C cannot spell a statement, a second pass makes just that statement opaque."""
     body = item.tokens[item.body :]

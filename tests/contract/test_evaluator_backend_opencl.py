@@ -10,8 +10,9 @@ from tests.contract.backend_contract import BackendContract
 pytest.importorskip("pyopencl")
 
 from evaluator.backend import Backend, Placement
+from evaluator.canary import canary, describe_damage
 from evaluator.devices import list_devices, open_backend
-from evaluator.opencl.memory import DeviceBuffer, SharedBuffer, canary, describe_damage
+from evaluator.opencl.memory import DeviceBuffer, SharedBuffer
 from genome.variant import Target
 
 PRELUDE = """#define KERNEL __kernel

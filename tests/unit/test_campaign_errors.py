@@ -87,6 +87,8 @@ BAD = [
     ("output: out", "assume: {divisible: {K: 24}}", 16, "assume.divisible.K", "24 does not divide"),
     ("output: out", "assume: {ranges: {M: [1, 32]}}", 16, "assume.ranges.M", "outside [1, 32]"),
     ("output: out", "transforms: {forbid: [unrol]}", 16, "transforms.forbid[0]", "did you mean 'unroll'"),
+    ("output: out", "transforms: {forbid: ['@90-99']}", 16, "transforms.forbid[0]", "stands on lines"),
+    ("output: out", "transforms: {focus: ['unroll@9-2']}", 16, "transforms.focus[0]", "first line before the last"),
     ("output: out", "tunables: {TILE: [16]}", 16, "tunables.TILE", "does not use 'TILE'"),
     ("output: out", "budget: {evaluations: 0}", 16, "budget.evaluations", "at least 1"),
     ("output: out", "epsilon: 1.5", 16, "epsilon", "at most 1"),

@@ -16,6 +16,7 @@ from genome.lower import lower
 from genome.moves import moves, survey
 from genome.replay import replay
 from genome.sizes import SizeExpr
+from genome.source.lines import lines_of
 from genome.spec import ArgSpec, Assumptions, KernelSpec, LaunchSpec, ProblemSize, Role, Steering, Tunable
 from genome.transforms.base import Context
 from genome.transforms.builtin import BUILTIN
@@ -231,6 +232,43 @@ def test_a_tile_without_its_barriers_is_a_race() -> None:
             return () if isinstance(stmt, Barrier) and seen == number else (stmt,)
 
         assert race(replace(kernel, body=map_stmts(kernel.body, drop))) == "B_tile"
+
+
+TWO_LOOPS = """// first line
+__global__ void rows(const float* x, float* y, int n, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    float top = -1e30f;
+    for (int k = 0; k < m; k++)
+      top = fmaxf(top, x[i * m + k]);
+    float sum = 0.0f;
+    for (int k = 0; k < m; k++)
+      sum += x[i * m + k] - top;
+    y[i] = sum;
+  }
+}
+"""
+
+
+def test_a_persons_veto_by_lines_of_the_file() -> None:
+    spec = spec_of(TWO_LOOPS, "rows", {"x": Role.IN, "y": Role.OUT}, ("n", "m"), ("n",))
+
+    def unrolled(**steering: tuple[str, ...]) -> set[str]:
+        steered = replace(spec, steering=Steering(**steering))
+        found = moves(steered, genes(), BUILTIN, Target.OPENCL, LIMITS)
+        return {move.site.label for move in found if move.transform.name == "unroll"}
+
+    assert unrolled() == {"k", "k_2"}
+    assert unrolled(forbid=("unroll@6",)) == {"k_2"}
+    assert unrolled(forbid=("@9-12",)) == {"k"}
+    assert unrolled(focus=("unroll@8-10",)) == {"k_2"}
+    assert unrolled(forbid=("strip@1-13",)) == {"k", "k_2"}
+    split = genes(Gene.of("strip", Site("k_2", "loop[1]"), factor=4), Gene.of("unroll", Site("k_2_inner"), factor=4))
+    assert [gene.transform for gene in lowered(spec, split).genome.genes] == ["strip", "unroll"]
+    vetoed = lowered(replace(spec, steering=Steering(forbid=("unroll@9",))), split)
+    assert [gene.transform for gene in vetoed.genome.genes] == ["strip"]
+    assert lines_of(spec, "i") == {3, 4, 7, 10, 11}
+    assert lines_of(spec, "instances") == frozenset()
 
 
 def test_a_persons_veto_pins_forbids_and_focuses() -> None:
