@@ -70,12 +70,16 @@ class DeviceFacts:
 
 
 class BackendFailure(Exception):
-    """A compilation, an allocation or a launch failed; it becomes an Evaluation with this status and message."""
+    """A compilation, an allocation or a launch failed; it becomes an Evaluation with this status and message.
 
-    def __init__(self, status: Status, message: str) -> None:
+    ``fatal`` says that the process can no longer use the device, whatever it asks for.
+    """
+
+    def __init__(self, status: Status, message: str, fatal: bool = False) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.fatal = fatal
 
 
 class Buffer(Protocol):
@@ -175,7 +179,7 @@ class Backend(Protocol):
         """
 
     def flush(self, cap_bytes: int) -> None:
-        """Evicts the last-level cache by writing at least its size, at most ``cap_bytes``; waits for the end."""
+        """Evicts the last-level cache by touching at least its size, at most ``cap_bytes``. Later runs wait for it."""
 
     def measure_peaks(self) -> Peaks:
         """Runs the platform's two small peak kernels (about a second)."""

@@ -13,6 +13,8 @@ from evaluator.messages import MeasureJob, Outcome, Prepared
 from evaluator.result import Evaluation, Status
 from genome.spec import KernelSpec
 
+# Its memory may be damaged where no canary stands, or its device context gone: the next variant gets a fresh process.
+_DAMAGING = frozenset({Status.STRAY_WRITE, Status.OUT_OF_MEMORY, Status.LAUNCH_ERROR})
 _ATTEMPTS = 2  # a process that dies costs its ticket one retry in a fresh one: then the blame is certain
 
 
@@ -69,8 +71,8 @@ class DeviceDesk:
     def _measured(self, job: _Job, outcome: Outcome) -> Measured:
         measured = Measured(job.ticket, outcome.evaluations, outcome.checks)
         failure = measured.failure
-        if failure is not None and failure.status in (Status.STRAY_WRITE, Status.OUT_OF_MEMORY):
-            self.lane.stop()  # its memory may be damaged where no canary stands: the next variant gets a fresh process
+        if failure is not None and failure.status in _DAMAGING:
+            self.lane.stop()
             self.lane.start()
         return measured
 

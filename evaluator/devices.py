@@ -23,7 +23,16 @@ def _opencl() -> Platform | None:
     return OpenCLPlatform()
 
 
+def _cuda() -> Platform | None:
+    try:
+        from evaluator.cuda.discover import CudaPlatform
+    except ImportError:
+        return None
+    return CudaPlatform()
+
+
 PLATFORMS: tuple[tuple[str, Callable[[], Platform | None], str], ...] = (
+    ("cuda", _cuda, "CuPy is not installed: `pip install 'evo-tune[cuda13]'` (CUDA 13) or 'evo-tune[cuda12]'"),
     ("opencl", _opencl, "pyopencl is not installed: `pip install pyopencl pocl-binary-distribution`"),
 )
 """(prefix, opener, what to install), in the order in which ``auto`` prefers them."""

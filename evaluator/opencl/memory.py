@@ -10,6 +10,7 @@ import numpy as np
 import pyopencl as cl
 
 from evaluator.backend import BackendFailure, Bytes, Placement
+from evaluator.canary import canary, describe_damage
 from evaluator.result import Status
 
 _PAGE = mmap.PAGESIZE
@@ -23,22 +24,6 @@ _LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _MAP_FAILED = ctypes.c_void_p(-1).value
 _MAP_NORESERVE = 0x4000
 _NO_ACCESS = 0
-
-
-def canary(nbytes: int, offset: int = 0) -> Bytes:
-    """Bytes that differ from their neighbours, from zero and from both poisons: position ``offset`` onwards."""
-    return ((np.arange(offset, offset + nbytes, dtype=np.int64) * 167 + 13) % 241 + 3).astype(np.uint8)
-
-
-def describe_damage(front: Bytes, back: Bytes, front_expected: Bytes, back_expected: Bytes) -> str:
-    """Empty if both canaries are whole, else how far from the payload they changed."""
-    found = []
-    if (changed := np.flatnonzero(front != front_expected)).size:
-        nearest = front.size - int(changed[-1])
-        found.append(f"{changed.size} bytes before the start changed, the nearest {nearest} bytes before it")
-    if (changed := np.flatnonzero(back != back_expected)).size:
-        found.append(f"{changed.size} bytes past the end changed, the first at end+{int(changed[0])}")
-    return "; ".join(found)
 
 
 class SharedBuffer:

@@ -63,11 +63,12 @@ def wrong_at(condition: str, other: str) -> str:
 
 
 class EvaluatorContract:
-    """Subclasses give ``device``, ``prelude`` and ``target``."""
+    """Subclasses give ``device``, ``prelude`` and ``target``; ``dawdle`` is a loop count that takes milliseconds."""
 
     device: str
     prelude: str
     target: Target
+    dawdle: int = 20_000_000
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -325,7 +326,7 @@ class EvaluatorContract:
 
     def test_what_looks_too_good_is_refused(self, cache: Path) -> None:
         """The baseline dawdles above the roofline's bound; the variant is below it, as if it left work out."""
-        slow = "volatile int w = 0; if (GID + GID2 == 0) for (int i = 0; i < 20000000; i++) w = i; "
+        slow = f"volatile int w = 0; if (GID + GID2 == 0) for (int i = 0; i < {self.dawdle}; i++) w = i; "
         settings = EvaluatorSettings(cache_dir=cache, sample_budget_s=0.1)
         with LocalEvaluator(spec(), self.device, settings, None, 7) as probe:
             peak = probe.device.peak_gflops

@@ -112,7 +112,7 @@ def test_device_names() -> None:
     devices = list_devices()
     with pytest.raises(DeviceError, match="use auto"):
         resolve_device("gpu")
-    with pytest.raises(DeviceError, match="platforms opencl"):
+    with pytest.raises(DeviceError, match="platforms cuda, opencl"):
         resolve_device("vulkan:0")
     if devices:
         assert resolve_device("auto") == devices[0]

@@ -1,0 +1,166 @@
+"""Compiles variants with NVRTC and runs them through CuPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from cupy.cuda import Device, Event, Stream, driver, get_elapsed_time, runtime
+from cupy.cuda.function import Function, Module
+
+from evaluator.backend import BackendFailure, Binary, Buffer, Loaded, Peaks
+from evaluator.cuda.compile import compile_variant
+from evaluator.cuda.discover import describe, limits_of, open_compiler, toolchain_of
+from evaluator.cuda.failures import cuda_calls
+from evaluator.cuda.helpers import Helpers
+from evaluator.cuda.memory import DeviceBuffer
+from evaluator.plan import BoundLaunch, Call
+from evaluator.result import DeviceInfo, Status, Toolchain
+from genome.limits import DeviceLimits
+from genome.variant import Memset, Target, Variant
+
+_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_HOLD_US, _HOLD_STEP_US = 20, 10  # longer than this process needs to enqueue a call, and each of its steps
+
+
+class LoadedModule:
+    """Machine code on the device, with its functions by entry."""
+
+    def __init__(self, variant: str, cubin: bytes) -> None:
+        self.variant = variant
+        self._module = Module()
+        with cuda_calls("loading the machine code"):
+            self._module.load(cubin)
+        self._functions: dict[str, Function] = {}
+        self._dynamic: dict[str, int] = {}
+
+    def function(self, launch: BoundLaunch) -> Function:
+        """The entry of a launch, allowed to use the dynamic shared memory that the launch asks for."""
+        if launch.entry not in self._functions:
+            self._functions[launch.entry] = self._module.get_function(launch.entry)
+        function = self._functions[launch.entry]
+        if launch.shared_bytes > self._dynamic.get(launch.entry, 0):
+            driver.funcSetAttribute(function.ptr, _MAX_DYNAMIC_SHARED, launch.shared_bytes)
+            self._dynamic[launch.entry] = launch.shared_bytes
+        return function
+
+
+class _Session:
+    """What exists once the device is in use: stream, events, and the backend's own kernels."""
+
+    def __init__(self, index: int, helpers: Callable[[Stream], Helpers]) -> None:
+        with cuda_calls("opening the device"):
+            Device(index).use()
+            self.stream = Stream(non_blocking=True)
+            self.start, self.stop = Event(), Event()
+        self.helpers = helpers(self.stream)
+
+
+class CudaBackend:
+    """One CUDA device in this process. See ``Backend`` for the methods.
+
+    The device is opened by the first call that needs it: a compiler process never does.
+    """
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+        self._info = describe(index)
+        self._limits = limits_of(index)
+        self._nvrtc = open_compiler()
+        self._open: _Session | None = None
+
+    @property
+    def info(self) -> DeviceInfo:
+        """The hardware."""
+        return self._info
+
+    @property
+    def limits(self) -> DeviceLimits:
+        """Launch limits."""
+        return self._limits
+
+    @property
+    def toolchain(self) -> Toolchain:
+        """CUDA version, driver and compiler."""
+        return toolchain_of(self._index)
+
+    @property
+    def target(self) -> Target:
+        """CUDA C++."""
+        return Target.CUDA
+
+    def compile(self, variant: Variant, trials: Sequence[Call], salt: str, notify: Callable[[str], None]) -> Binary:
+        """See ``Backend.compile``. The payload is machine code for this device's architecture."""
+        return compile_variant(self._nvrtc, self._info.architecture, variant, trials, salt, notify)
+
+    def load(self, binary: Binary) -> LoadedModule:
+        """See ``Backend.load``."""
+        self._session()
+        return LoadedModule(binary.variant, binary.payload)
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        """See ``Backend.allocate``."""
+        return DeviceBuffer(self._session().stream, nbytes)
+
+    def run(self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer]) -> float:
+        """See ``Backend.run``.
+
+        Everything is enqueued behind a kernel that keeps the device waiting, so that the time between the two events
+        holds no gap in which the device waits for this process.
+        """
+        if not isinstance(loaded, LoadedModule):
+            raise TypeError(f"not a module of this backend: {loaded!r}")
+        session = self._session()
+        with cuda_calls("the launch", launch=True):
+            steps = [self._prepare(loaded, step, buffers, session.stream) for step in call.steps]
+            session.helpers.hold(_HOLD_US + _HOLD_STEP_US * len(steps))
+            session.start.record(session.stream)
+            for step in steps:
+                step()
+            session.stop.record(session.stream)
+        with cuda_calls("the run"):
+            session.stop.synchronize()
+            return float(get_elapsed_time(session.start, session.stop))
+
+    def flush(self, cap_bytes: int) -> None:
+        """See ``Backend.flush``. Reads twice the L2 cache; the stream orders it before the next run."""
+        nbytes = min(2 * max(self._info.l2_bytes, 1 << 20), cap_bytes)
+        with cuda_calls("evicting the cache"):
+            self._session().helpers.sweep(nbytes)
+
+    def measure_peaks(self) -> Peaks:
+        """See ``Backend.measure_peaks``."""
+        helpers = self._session().helpers
+        with cuda_calls("measuring the peaks"):
+            return Peaks(helpers.copy_bandwidth(self._info.l2_bytes), helpers.multiply_add_peak(self._info.units))
+
+    def _session(self) -> _Session:
+        if self._open is None:
+            self._open = _Session(self._index, lambda stream: Helpers(self._nvrtc, self._info.architecture, stream))
+        return self._open
+
+    def _prepare(
+        self, loaded: LoadedModule, step: Memset | BoundLaunch, buffers: Mapping[str, Buffer], stream: Stream
+    ) -> Callable[[], None]:
+        """A step with everything looked up, so that enqueuing it takes microseconds."""
+        if isinstance(step, Memset):
+            target = _device_buffer(buffers[step.buffer])
+            pointer, value, nbytes = target.pointer, step.value, target.nbytes
+            return lambda: runtime.memsetAsync(pointer, value, nbytes, stream.ptr)
+        threads, most = prod(step.block), self._limits.max_threads
+        if threads > most:
+            text = f"'{step.entry}' asks for {threads} threads in a block; the device allows {most}"
+            raise BackendFailure(Status.LIMIT, text)
+        function = loaded.function(step)
+        args: tuple[Any, ...] = tuple(
+            np.uint64(_device_buffer(buffers[arg]).pointer) if isinstance(arg, str) else arg for arg in step.args
+        )
+        return lambda: function(step.grid, step.block, args, step.shared_bytes, stream)
+
+
+def _device_buffer(buffer: Buffer) -> DeviceBuffer:
+    if not isinstance(buffer, DeviceBuffer):
+        raise TypeError(f"not a buffer of this backend: {buffer!r}")
+    return buffer

@@ -1,0 +1,126 @@
+"""NVIDIA's run-time compiler, called through its C interface.
+
+CuPy has a wrapper of its own, but a compiler process needs neither CuPy nor a driver: with the library alone (the wheel
+``nvidia-cuda-nvrtc``, a CUDA toolkit, the system's library path) it compiles for any architecture on any machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+_WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu13", "nvidia-cuda-nvrtc-cu12")
+_FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
+_MAJORS = (13, 12)
+_LIBRARY = re.compile(r"libnvrtc\.so\.(\d+)$")
+MISSING = (
+    "the compiler library NVRTC is missing: `pip install nvidia-cuda-nvrtc` (CUDA 13) or "
+    "`pip install nvidia-cuda-nvrtc-cu12`, or set CUDA_PATH to an installed CUDA toolkit"
+)
+
+
+class NvrtcMissing(Exception):
+    """No library was found; the text says how to get one."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What the compiler answers: machine code (empty if it failed) and its log."""
+
+    cubin: bytes
+    log: str
+
+    @property
+    def ok(self) -> bool:
+        """True if there is machine code."""
+        return bool(self.cubin)
+
+
+class Nvrtc:
+    """One loaded library.
+
+    Args:
+        major: CUDA version that is preferred where several are installed: machine code of a newer one may be refused
+            by the driver.
+
+    Raises:
+        NvrtcMissing: If there is none.
+    """
+
+    def __init__(self, major: int | None = None) -> None:
+        found = sorted(_candidates(), key=lambda item: major is not None and item[0] != major)
+        for _, name in found:
+            try:
+                self._library = ctypes.CDLL(name)
+                break
+            except OSError:  # absent, or for another processor: the next one may do
+                continue
+        else:
+            raise NvrtcMissing(MISSING)
+        self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
+
+    @property
+    def version(self) -> str:
+        """Such as ``13.0``."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return f"{major.value}.{minor.value}"
+
+    def compile(self, source: str, name: str, options: Sequence[str]) -> Compilation:
+        """Compiles CUDA C++ to machine code.
+
+        Args:
+            source: The whole text.
+            name: What the log calls it.
+            options: Among them ``-arch=sm_XX``: a real architecture, not a virtual one.
+        """
+        program = ctypes.c_void_p()
+        created = self._library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name.encode(), 0, None, None)
+        if created != 0:
+            return Compilation(b"", self._explain(created))
+        try:
+            texts = [option.encode() for option in options]
+            code = self._library.nvrtcCompileProgram(program, len(texts), (ctypes.c_char_p * len(texts))(*texts))
+            log = self._fetch(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+            if code != 0:
+                return Compilation(b"", log.strip() or self._explain(code))
+            return Compilation(self._fetch(program, "CUBIN"), log)
+        finally:
+            self._library.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def _fetch(self, program: ctypes.c_void_p, what: str) -> bytes:
+        size = ctypes.c_size_t()
+        if getattr(self._library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)) != 0:
+            return b""
+        text = ctypes.create_string_buffer(size.value)
+        getattr(self._library, f"nvrtcGet{what}")(program, text)
+        return text.raw
+
+    def _explain(self, code: int) -> str:
+        return str(self._library.nvrtcGetErrorString(code).decode())
+
+
+def _candidates() -> Iterator[tuple[int, str]]:
+    """(CUDA major version, path or name) of every library that may be there: wheels, toolkits, the system."""
+    for wheel in _WHEELS:
+        try:
+            files = metadata.files(wheel) or []
+        except metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if match := _LIBRARY.search(file.name):
+                yield int(match[1]), str(file.locate())
+    roots = [os.environ.get("CUDA_PATH", ""), os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    for root in dict.fromkeys(filter(None, roots)):
+        for folder in _FOLDERS:
+            for path in sorted(Path(root, folder).glob("libnvrtc.so.*")):
+                if match := _LIBRARY.search(path.name):
+                    yield int(match[1]), str(path)
+    for major in _MAJORS:
+        yield major, f"libnvrtc.so.{major}"

@@ -1,0 +1,191 @@
+"""Every example compiles for real architectures on a machine without a GPU, and the compiler's figures are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.backend import BackendFailure, Binary
+from evaluator.cuda.compile import compile_variant
+from evaluator.cuda.cubin import parameter_sizes, read_log
+from evaluator.cuda.device_code import SOURCE
+from evaluator.cuda.nvrtc import Nvrtc, NvrtcMissing
+from evaluator.cuda.occupancy import ARCHITECTURES
+from evaluator.plan import BoundLaunch, Call, bind
+from evaluator.result import Status
+from evo.campaign import load_campaign
+from genome.genes import Gene, Genome
+from genome.limits import DeviceLimits
+from genome.lower import lower
+from genome.moves import moves
+from genome.sizes import SizeExpr
+from genome.spec import KernelSpec
+from genome.transforms.builtin import BUILTIN
+from genome.variant import GridAxis, Launch, Target, Variant
+
+EXAMPLES = sorted(path.parent.name for path in Path(__file__).parents[2].glob("examples/*/campaign.yaml"))
+TARGETS = ("sm_80", "sm_90")
+LIMITS = DeviceLimits()
+SPILLING = """extern "C" __global__ void k(const float* a, float* b, int n) {
+  float t[64];
+  #pragma unroll
+  for (int i = 0; i < 64; i++) t[i] = a[threadIdx.x * 64 + i];
+  for (int j = 0; j < n; j++) {
+    #pragma unroll
+    for (int i = 0; i < 64; i++) t[i] = t[i] * t[(i + 7) % 64] + t[(i + 13) % 64];
+  }
+  #pragma unroll
+  for (int i = 0; i < 64; i++) b[threadIdx.x * 64 + i] = t[i];
+}"""
+
+
+@pytest.fixture(scope="module")
+def nvrtc() -> Nvrtc:
+    try:
+        return Nvrtc()
+    except NvrtcMissing as missing:
+        pytest.skip(str(missing))
+
+
+def example(name: str) -> KernelSpec:
+    return load_campaign(Path(__file__).parents[2] / "examples" / name / "campaign.yaml").spec
+
+
+def walk(spec: KernelSpec, seed: int, steps: int) -> Variant:
+    """A variant at the end of a random walk over the moves."""
+    rng = np.random.default_rng(seed)
+    genome, variant = Genome(), lower(spec, Genome(), BUILTIN, Target.CUDA, LIMITS)
+    for _ in range(steps):
+        found = moves(spec, genome, BUILTIN, Target.CUDA, LIMITS)
+        if not found:
+            break
+        move = found[rng.integers(len(found))]
+        params = {name: values[rng.integers(len(values))] for name, values in move.domain.items()}
+        genes = tuple(gene for gene in genome.genes if gene != move.current)
+        longer = Genome((*genes, Gene.of(move.transform.name, move.site, **params)))
+        printed = lower(spec, longer, BUILTIN, Target.CUDA, LIMITS)
+        if isinstance(printed, Variant):
+            genome, variant = printed.genome, printed
+    assert isinstance(variant, Variant)
+    return variant
+
+
+def built(nvrtc: Nvrtc, architecture: str, spec: KernelSpec, variant: Variant) -> Binary:
+    sizes = [size for size in (*spec.sizes, *spec.check_sizes) if variant.guard.holds(size.env)]
+    return compile_variant(
+        nvrtc, architecture, variant, [bind(spec, variant, s) for s in sizes], "", lambda stage: None
+    )
+
+
+@pytest.mark.parametrize("architecture", TARGETS)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_compile_with_their_resources(nvrtc: Nvrtc, name: str, architecture: str) -> None:
+    spec = example(name)
+    variants = {variant.digest(): variant for variant in (walk(spec, seed, 3 * seed) for seed in range(4))}
+    assert len(variants) >= 3
+    for variant in variants.values():
+        try:
+            binary = built(nvrtc, architecture, spec, variant)
+        except BackendFailure as failure:
+            assert failure.status is Status.LIMIT, variant.source
+            continue
+        resources = binary.resources
+        assert binary.payload[:4] == b"\x7fELF"
+        assert resources.registers is not None and 4 <= resources.registers <= 255
+        assert resources.spills_bytes is not None and resources.private_bytes is not None
+        assert resources.shared_bytes == max(launch.static_shared_bytes for launch in variant.launches)
+        assert resources.occupancy is None or 0.0 < resources.occupancy <= 1.0
+
+
+def simple(text: str, *args: str, block: int = 64, options: tuple[str, ...] = ()) -> Variant:
+    axis = GridAxis(SizeExpr("1"))
+    return Variant("k", Target.CUDA, text, (Launch("k", (axis, axis, axis), (block, 1, 1), args),), options=options)
+
+
+def call(*args: object, block: int = 64, shared: int = 0) -> Call:
+    return Call((BoundLaunch("k", (1, 1, 1), (block, 1, 1), args, shared),), {}, {}, {})  # type: ignore[arg-type]
+
+
+def compiled(nvrtc: Nvrtc, variant: Variant, *calls: Call) -> Binary:
+    return compile_variant(nvrtc, "sm_90", variant, calls, "", lambda stage: None)
+
+
+def test_spills_are_seen(nvrtc: Nvrtc) -> None:
+    free = compiled(nvrtc, simple(SPILLING, "a", "b", "n")).resources
+    capped = compiled(nvrtc, simple(SPILLING, "a", "b", "n", options=("--maxrregcount=32",))).resources
+    assert free.spills_bytes == 0 and free.registers is not None and free.registers > 64
+    assert capped.spills_bytes and capped.spills_bytes > 64 and capped.registers == 32
+    assert capped.private_bytes and capped.private_bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("a", "b"), "takes 3 arguments, the launch passes 2"),
+        (("a", "b", np.int64(1)), "argument 3 of kernel 'k' has 4 bytes, the launch passes 8"),
+        (("a", np.int32(1), np.int32(1)), "argument 2 of kernel 'k' has 8 bytes, the launch passes 4"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(nvrtc: Nvrtc, args: tuple[object, ...], words: str) -> None:
+    with pytest.raises(BackendFailure) as caught:
+        compiled(nvrtc, simple(SPILLING, "a", "b", "n"), call(*args))
+    assert caught.value.status is Status.COMPILE_ERROR and words in caught.value.message
+
+
+def test_a_block_that_does_not_fit_is_refused(nvrtc: Nvrtc) -> None:
+    with pytest.raises(BackendFailure) as caught:
+        compiled(nvrtc, simple(SPILLING, "a", "b", "n"), call("a", "b", np.int32(1), block=1024))
+    assert caught.value.status is Status.LIMIT and "does not fit" in caught.value.message
+
+
+def test_too_much_static_shared_memory_is_a_limit(nvrtc: Nvrtc) -> None:
+    body = "__shared__ float t[20000]; t[threadIdx.x] = a[0]; a[1] = t[n];"
+    text = f'extern "C" __global__ void k(float* a, int n) {{ {body} }}'
+    with pytest.raises(BackendFailure) as caught:
+        compiled(nvrtc, simple(text, "a", "n"))
+    assert caught.value.status is Status.LIMIT and "80000 bytes" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('extern "C" __global__ void k(float* a) {\n a[0] = nowhere; }', "kernel.cu(2): error"),
+        ("__global__ void k(float* a) { a[0] = 1.0f; }", "no kernel named k"),
+    ],
+)
+def test_errors_of_the_source(nvrtc: Nvrtc, text: str, words: str) -> None:
+    with pytest.raises(BackendFailure) as caught:
+        compiled(nvrtc, simple(text, "a"))
+    assert caught.value.status is Status.COMPILE_ERROR and words in caught.value.message
+
+
+def test_the_backends_own_kernels_compile(nvrtc: Nvrtc) -> None:
+    for architecture in TARGETS:
+        result = nvrtc.compile(SOURCE, "device_code.cu", (f"-arch={architecture}", "--ptxas-options=-v"))
+        assert result.ok, result.log
+        assert set(read_log(result.log)) == {"copy", "peak", "sweep", "hold"}
+        assert parameter_sizes(result.cubin)["peak"] == (8, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "threads", "registers", "shared", "blocks"),
+    [
+        ("sm_80", 256, 32, 0, 8),
+        ("sm_80", 256, 64, 0, 4),
+        ("sm_80", 128, 168, 0, 3),
+        ("sm_80", 32, 16, 0, 32),
+        ("sm_80", 128, 32, 48 * 1024, 3),
+        ("sm_90", 256, 32, 100 * 1024, 2),
+        ("sm_90", 1024, 64, 0, 1),
+        ("sm_90", 1024, 65, 0, 0),
+        ("sm_86", 256, 32, 0, 6),
+        ("sm_90", 64, 32, 228 * 1024, 0),
+    ],
+)
+def test_resident_blocks(architecture: str, threads: int, registers: int, shared: int, blocks: int) -> None:
+    """Worked by hand from the tables of the CUDA C++ Programming Guide."""
+    facts = ARCHITECTURES[architecture]
+    assert facts.resident_blocks(threads, registers, shared) == blocks
+    assert facts.occupancy(threads, registers, shared) == pytest.approx(blocks * threads / facts.threads)
