@@ -32,7 +32,7 @@ def save_checkpoint(
         "genomes": sorted(state.genomes),
         "pending": [
             {"genome": p.genome.to_json(), "agent": p.agent, "parents": list(p.parents), "note": p.note,
-             "fresh": p.fresh}
+             "fresh": p.fresh, "expected": p.expected}
             for p in pending
         ],
         "elapsed_s": elapsed_s,
@@ -83,14 +83,15 @@ def _individual(
     return Individual(own, variant, speedup, speedup)
 
 
+def _proposal(data: Mapping[str, Any]) -> Proposal:
+    genome, parents = Genome.from_json(data["genome"]), tuple(data["parents"])
+    expected = float(data.get("expected", 0.0))
+    return Proposal(genome, str(data["agent"]), parents, str(data["note"]), bool(data["fresh"]), expected)
+
+
 def _restore(data: Mapping[str, Any], state: SearchState) -> float:
     try:
-        pending = [
-            Proposal(
-                Genome.from_json(p["genome"]), str(p["agent"]), tuple(p["parents"]), str(p["note"]), bool(p["fresh"])
-            )
-            for p in data["pending"]
-        ]
+        pending = [_proposal(item) for item in data["pending"]]
         credit = Credit.from_json(data["credit"])
         state.ledger.restore(data["ledger"])
         state.rng.bit_generator.state = data["rng"]

@@ -102,7 +102,8 @@ class Intake:
         best = state.ledger.best
         individual = self._individual(candidate, evaluations, score) if score else None
         known = cached or candidate.proposal.fresh  # looked up or a champion: an earlier campaign has proven it
-        reason = doubt(individual.parent, best) if individual and not known else ""
+        held = max(best, candidate.proposal.expected)  # what was seen before is no leap
+        reason = doubt(individual.parent, held) if individual and not known else ""
         trusted = None if reason else speedup
         reward = self._ledger(candidate, status, trusted, cached)
         self._credit(candidate, reward, 0.5 if cached else 1.0)

@@ -2,7 +2,9 @@
 
 What it said before each measurement is kept beside what came out. The pruning share that its recall of the best tenth
 earns (``knowledge.trust``) sets how many proposals compete for one place on the device. An epsilon share of places goes
-to a proposal drawn blindly from the same pool, so that mistakes are seen.
+to a proposal drawn blindly from the same pool, so that mistakes are seen. Where the base holds enough of this kernel on
+this device, half of it is predicted from the other half, and the share that this earns holds until the campaign has
+proof of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from evo.result import SurrogateReport
 from evo.state import Candidate
 from genome.genes import Genome
 from knowledge.records import TrainingRow
-from knowledge.trust import Observation, SurrogateMetrics, metrics
+from knowledge.trust import FEWEST, Observation, SurrogateMetrics, metrics, prune_share
 
 KAPPA = 0.5  # optimism: standard deviations added to the mean
 FAILURE = 2.0  # log2 points that a certain failure costs
@@ -39,6 +41,7 @@ class Screen:
         self._said: dict[str, tuple[float, bool]] = {}  # digest -> (score, measured whatever the score)
         self._share = 0.0
         self._pruned = self._forced = 0
+        self._inherited = self._held_out()
         if len(self._rows) >= ENOUGH:
             self._fit()
 
@@ -98,4 +101,17 @@ class Screen:
         self._model.fit(self._rows)
         self._fits += 1
         self._new = 0
-        self._share = self.metrics().prune_share
+        own = self.metrics()
+        self._share = own.prune_share if own.unbiased >= FEWEST else self._inherited
+
+    def _held_out(self) -> float:
+        """The pruning share that the base's experience of this kernel on this device earns."""
+        own = [row for row in self._rows if row.same_kernel and row.same_device]
+        learnt, asked = own[::2], own[1::2]
+        if self._model is None or len(asked) < FEWEST:
+            return 0.0
+        self._model.fit(learnt)
+        mean, std, failure = self._model.predict([row.genome for row in asked])
+        scores = mean + KAPPA * std - FAILURE * failure
+        pairs = zip(scores, asked, strict=True)
+        return prune_share([Observation(float(score), row.log2_speedup, True) for score, row in pairs])

@@ -93,11 +93,11 @@ def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequ
     room = max(1, round(PRIOR_SHARE * campaign.budget.evaluations))
     others = [item for item in own if not item.exact][: max(1, room // 2)]
     first = [
-        _recalled(item.genome, f"{2**item.log2_speedup:.2f}x in an earlier campaign", fresh=index == 0)
+        _recalled(item.genome, 2**item.log2_speedup, "in an earlier campaign", fresh=index == 0)
         for index, item in enumerate(exact)
     ]
-    first += [_recalled(item.genome, f"{2**item.log2_speedup:.2f}x at other sizes") for item in others]
-    first += [_recalled(placed(prior, context), prior.why) for prior in state.priors if prior.speedup > 1.0]
+    first += [_recalled(item.genome, 2**item.log2_speedup, "at other sizes") for item in others]
+    first += [_recalled(placed(p, context), p.speedup, p.why) for p in state.priors if p.speedup > 1.0]
     unique: dict[Genome, Proposal] = {}
     for proposal in first:
         if proposal.genome.genes:
@@ -109,8 +109,8 @@ def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequ
     state.queue.extend(proposal for proposal in book if proposal.genome not in unique)
 
 
-def _recalled(genome: Genome, why: str, fresh: bool = False) -> Proposal:
-    return Proposal(genome, Recall().name, (), why, fresh)
+def _recalled(genome: Genome, speedup: float, where: str, fresh: bool = False) -> Proposal:
+    return Proposal(genome, Recall().name, (), f"{speedup:.2f}x {where}", fresh, speedup)
 
 
 def experience(parts: Parts) -> tuple[TrainingRow, ...]:

@@ -137,6 +137,7 @@ class Proposal:
         parents: Digests of the variants it came from.
         note: One phrase for a person.
         fresh: True if it must be measured whatever is known about it (champions, suspects).
+        expected: Speed-up that an earlier campaign saw for it, elsewhere perhaps; 0 if none did.
     """
 
     genome: Genome
@@ -144,6 +145,7 @@ class Proposal:
     parents: tuple[str, ...] = ()
     note: str = ""
     fresh: bool = False
+    expected: float = 0.0
 
 
 class Agent(Protocol):

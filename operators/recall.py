@@ -29,7 +29,7 @@ class Recall:
                 return tuple(found)
             genome = placed(prior, context)
             if genome.genes and not context.proposed(genome) and all(p.genome != genome for p in found):
-                found.append(Proposal(genome, self.name, (), prior.why))
+                found.append(Proposal(genome, self.name, (), prior.why, expected=prior.speedup))
         if not found and context.priors:
             trimmed = _trimmed(context, rng)
             found += [Proposal(trimmed, self.name, (), "a prior without one gene")] if trimmed else []

@@ -43,7 +43,7 @@ def doubt(candidate: Parent, best: float) -> str:
 
     Args:
         candidate: The new measurement.
-        best: Best speed-up before it (at least 1, the baseline's).
+        best: Best speed-up before it (at least 1, the baseline's), or the one that an earlier campaign saw for it.
     """
     fractions = [e.profile.roofline_fraction for e in candidate.evaluations if e.profile is not None]
     if fractions and max(fractions) > ROOFLINE:
