@@ -147,7 +147,9 @@ class Search:
             self._parts.evaluator.compile(self._tickets, found.variant)
 
     def _dispatch(self) -> None:
-        """Sends the most promising compiled variants to the device: doubts first, then by prediction and spills."""
+        """Sends the most promising compiled variants to the device: doubts and recalled ones first, then by spills and
+        prediction.
+        """
         while self._ready and len(self._measuring) < self._parts.pipeline.measuring:
             ticket = min(self._ready, key=self._order)
             del self._ready[ticket]
@@ -157,7 +159,8 @@ class Search:
     def _order(self, ticket: int) -> tuple[bool, int, float, int]:
         candidate, resources = self._in_flight[ticket], self._ready[ticket]
         predicted = candidate.predicted if candidate.predicted is not None else 0.0
-        return (not candidate.proposal.fresh, resources.spills_bytes or 0, -predicted, ticket)
+        proven = candidate.proposal.fresh or candidate.proposal.expected > 0.0
+        return (not proven, resources.spills_bytes or 0, -predicted, ticket)
 
     def _handle(self, event: Event) -> None:
         candidate = self._in_flight.get(event.ticket)
