@@ -15,7 +15,7 @@ from rich.text import Text
 
 from evo.progress import BestSoFar, CampaignPhase, CampaignStart, ProgressSnapshot
 from evo.report.summary import headline, milliseconds, times
-from evo.result import CampaignResult, StopReason
+from evo.result import CampaignResult, StopReason, SurrogateReport
 
 _STOPPED = {
     StopReason.EVALUATIONS: "the budget of measurements is spent",
@@ -90,7 +90,18 @@ def finish_lines(result: CampaignResult) -> list[str]:
         lines.append(f"  not verified: {comparison.message}")
     lines.append(f"  {_STOPPED[result.stop]} after {minutes_text(result.elapsed_s)} "
                  f"and {result.counts.evaluations} measurements")  # fmt: skip
+    lines += surrogate_lines(result.surrogate)
     return lines + [f"  {note}" for note in result.notes if note != comparison.message]
+
+
+def surrogate_lines(report: SurrogateReport) -> list[str]:
+    """What the surrogate discarded and how far it could be trusted; nothing where it was never fitted."""
+    if not report.fits:
+        return []
+    rank = "" if report.rank_correlation is None else f", rank correlation {report.rank_correlation:.2f}"
+    recall = report.recall_best_decile
+    kept = "" if recall is None else f", would have kept {recall:.0%} of the best tenth"
+    return [f"  surrogate: discarded {report.pruned} proposals, let {report.forced} pass unseen{rank}{kept}"]
 
 
 def board_view(

@@ -84,7 +84,8 @@ def test_a_second_campaign_remeasures_the_champion_first_and_looks_the_rest_up(b
     warm = evolve(bench.campaign(evaluations=20, seed=7), bench.parts(evaluator, memory), observer=watcher)
     assert watcher.start is not None
     assert "knows this kernel" in watcher.start.known
-    assert evaluator.measured[0].digest() == cold.best.digest()
+    fastest = max(row.speedup or 0.0 for row in memory.rows[1])
+    assert evaluator.measured[0].digest() in {row.variant for row in memory.rows[1] if row.speedup == fastest}
     assert warm.comparison.speedup >= cold.comparison.speedup
     old = {row.variant for row in memory.rows[1]}
     assert not old & {v.digest() for v in evaluator.measured[1:20]}
