@@ -15,6 +15,7 @@ class DeviceLimits:
         max_grid: Blocks along x, y, z.
         shared_bytes: Shared (local) memory of a block, in bytes.
         registers: 32-bit registers of a thread; 0 where there is no such limit.
+        units: Multiprocessors (compute units); 0 where the device does not tell.
         unrolled: Statements that a thread may hold after full unrolling: compilers take seconds beyond it.
     """
 
@@ -24,3 +25,4 @@ class DeviceLimits:
     shared_bytes: int = 48 * 1024
     registers: int = 255
     unrolled: int = 2048
+    units: int = 0

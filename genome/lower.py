@@ -11,11 +11,11 @@ from genome.analysis.races import race
 from genome.genes import Genome
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
 from genome.ir.index_form import settle_indices
-from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Kernel
+from genome.ir.kernel import Aligned, AtLeast, Axis, Condition, Divisible, Equals, Holds, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
-from genome.ir.stmt import Body, If, Loop, Stmt, map_stmts
+from genome.ir.stmt import Barrier, Body, If, Loop, Stmt, map_stmts
 from genome.limits import DeviceLimits
 from genome.replay import Replay, replay, spec_kernel
 from genome.sizes import ExpressionError, SizeExpr
@@ -74,16 +74,21 @@ def _is_source_form(result: Replay) -> bool:
 
 
 def seal(kernel: Kernel) -> Kernel:
-    """The kernel with body and tail joined under the condition that tells them apart."""
+    """The kernel in one body: body and tail under the condition that tells them apart, inside what surrounds them."""
     if not kernel.mapped:
         return kernel
     barriers = effects(kernel.body).barriers
     kernel = replace(kernel, body=map_stmts(kernel.body, _keep_barriers_rolled))
     inside = kernel.inside_block if barriers else kernel.inside
-    if inside is None:
-        return replace(kernel, tail=None)
-    tail: Body = () if kernel.single and not barriers else kernel.tail or ()
-    return replace(kernel, body=(If(inside, kernel.body, tail),), tail=None)
+    body = kernel.body
+    if inside is not None:
+        tail: Body = () if kernel.single and not barriers else kernel.tail or ()
+        body = (If(inside, body, tail),)
+    again: Body = (Barrier(),) if barriers else ()  # shared arrays are written anew in the next round
+    for loop in reversed(kernel.rounds):
+        body = (replace(loop, body=(*loop.body, *body, *again)),)
+    body = (*kernel.opening, *body, *kernel.closing)
+    return replace(kernel, body=body, tail=None, opening=(), closing=(), rounds=())
 
 
 def _keep_barriers_rolled(stmt: Stmt) -> Body:
@@ -117,7 +122,7 @@ def block_of(spec: KernelSpec, kernel: Kernel) -> tuple[int, int, int]:
     """Threads of a block along x, y, z."""
     block = list(kernel.block or spec.launch.block)
     for axis in kernel.axes:
-        block["xyz".index(axis.dim)] = axis.threads
+        block["xyz".index(axis.dim)] = axis.block_threads
     return block[0], block[1], block[2]
 
 
@@ -171,7 +176,7 @@ def _launch(spec: KernelSpec, kernel: Kernel, target: Target) -> Launch:
         grid[index] = GridAxis(extent, block_of(spec, kernel)[index])
     for axis in kernel.axes:
         domain = spec.launch.domain["xyz".index(axis.domain_dim)]
-        grid["xyz".index(axis.dim)] = GridAxis(domain, axis.tile)
+        grid["xyz".index(axis.dim)] = _blocks(domain, axis)
     return Launch(
         entry=entry_name(kernel, target),
         grid=(grid[0], grid[1], grid[2]),
@@ -180,6 +185,14 @@ def _launch(spec: KernelSpec, kernel: Kernel, target: Target) -> Launch:
         shared_bytes=spec.launch.shared_bytes,
         static_shared_bytes=shared_bytes(kernel),
     )
+
+
+def _blocks(domain: SizeExpr, axis: Axis) -> GridAxis:
+    """Blocks along an axis, at most as many as it allows."""
+    if not axis.most_blocks:
+        return GridAxis(domain, axis.tile)
+    needed = f"((({domain}) + {axis.tile - 1}) // {axis.tile})"
+    return GridAxis(SizeExpr(f"{needed} - ({needed} - {axis.most_blocks}) * ({needed} > {axis.most_blocks})"))
 
 
 def _options(spec: KernelSpec, kernel: Kernel, target: Target) -> tuple[str, ...]:
@@ -216,6 +229,8 @@ def size_condition(spec: KernelSpec, condition: Condition) -> SizeExpr | None:
             return SizeExpr(f"({_sizes_text(spec, expr)}) == {value}")
         case AtLeast(expr, value):
             return SizeExpr(f"({_sizes_text(spec, expr)}) >= {value}")
+        case Holds(size):
+            return size
         case Aligned():
             return None
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from genome.ir.expr import Binary, Cast, Const, Expr, Index, Unary, Var, names, rewrite
 from genome.ir.kernel import Kernel
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Body, Decl, If, Loop, Stmt, map_exprs
+from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Stmt, flatten, map_exprs, map_stmts
 from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 
 _NARROW = frozenset({"bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int"})
@@ -40,7 +40,26 @@ def settle_indices(kernel: Kernel) -> Kernel:
     tail = None if kernel.tail is None else form.body(kernel.tail, {}, 0)
     settled = replace(kernel, body=body, tail=tail)
     used = settled.used_names()
-    return replace(settled, prologue=kernel.prologue + tuple(decl for decl in kernel.firsts if decl.name in used))
+    firsts = tuple(decl for decl in kernel.firsts if decl.name in used)
+    late = {decl.name for decl in firsts if decl.init is not None and set(names(decl.init)) & _bases(kernel)}
+    settled = replace(settled, body=map_stmts(settled.body, lambda stmt: _with_firsts(stmt, firsts, late)))
+    return replace(settled, prologue=kernel.prologue + tuple(decl for decl in firsts if decl.name not in late))
+
+
+def _bases(kernel: Kernel) -> set[str]:
+    """Names that loops over blocks of the grid declare."""
+    loops = (stmt for stmt in flatten(kernel.body) if isinstance(stmt, Loop) and stmt.role is LoopRole.GRID)
+    return {stmt.name for loop in loops for stmt in loop.body if isinstance(stmt, Decl)}
+
+
+def _with_firsts(stmt: Stmt, firsts: tuple[Decl, ...], late: set[str]) -> Body:
+    """A loop over blocks of the grid declares the thread's first index behind the block's."""
+    if not isinstance(stmt, Loop) or stmt.role is not LoopRole.GRID:
+        return (stmt,)
+    own = {inner.name for inner in stmt.body if isinstance(inner, Decl)}
+    mine = tuple(d for d in firsts if d.name in late and d.init is not None and own & set(names(d.init)))
+    first, *rest = stmt.body
+    return (replace(stmt, body=(first, *mine, *rest)),)
 
 
 @dataclass(frozen=True)

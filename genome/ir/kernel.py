@@ -5,8 +5,9 @@ radix::
 
     x = ((block * outer + o) * threads + t) * inner + v
 
-``o`` and ``v`` are instance loops of one thread (strided and contiguous coarsening), ``t`` is ``threadIdx``. Mapping
-transforms only set the digits; ``genome.transforms.mapping`` writes the index once all of them are known.
+``o`` and ``v`` are instance loops of one thread (strided and contiguous coarsening), ``t`` is ``threadIdx``. Where
+threads share an instance (a row a block), ``threadIdx`` is ``t * lanes + lane``. Mapping transforms only set the
+digits; ``genome.transforms.mapping`` writes the index once all of them are known.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from genome.ir.expr import Expr, names
 from genome.ir.stmt import Body, Decl, Loop, Opaque, expressions, flatten
+from genome.sizes import SizeExpr
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,23 @@ class Param:
     pointer: bool = False
     const: bool = False
     restrict: bool = False
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Threads that share each instance of an axis; they divide its loops: ``j = (o * threads + lane) * inner + v``.
+
+    Attributes:
+        threads: Lanes of an instance, a power of two from 32.
+        inner: Adjacent iterations of a shared loop that one lane takes.
+        shuffle: True if lanes of a warp exchange values by shuffles; else all go through shared memory.
+        no_alias: True if pointer parameters are known not to overlap: fewer barriers are needed then.
+    """
+
+    threads: int
+    inner: int = 1
+    shuffle: bool = False
+    no_alias: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,6 +61,8 @@ class Axis:
         threads: Threads of a block along it; 0 until the launch's block is known.
         inner: Blocked coarsening: adjacent instances a thread.
         source_dim: Launch dimension in the source, where ``dim`` was changed; empty when it was not.
+        most_blocks: Largest number of blocks along it, which then stride over the axis; 0 for as many as it takes.
+        lanes: The threads that share each instance of the axis; None where an instance has one thread.
     """
 
     name: str
@@ -53,6 +74,8 @@ class Axis:
     threads: int = 0
     inner: int = 1
     source_dim: str = ""
+    most_blocks: int = 0
+    lanes: Lanes | None = None
 
     @property
     def domain_dim(self) -> str:
@@ -63,6 +86,11 @@ class Axis:
     def tile(self) -> int:
         """Elements of the axis that a block covers."""
         return self.outer * self.threads * self.inner
+
+    @property
+    def block_threads(self) -> int:
+        """Threads of a block along the launch dimension."""
+        return self.threads * (self.lanes.threads if self.lanes else 1)
 
 
 @dataclass(frozen=True)
@@ -97,7 +125,14 @@ class Aligned:
     bytes: int
 
 
-Condition = Divisible | Equals | AtLeast | Aligned
+@dataclass(frozen=True)
+class Holds:
+    """An expression of the campaign's sizes must be true (an extent that no parameter carries)."""
+
+    condition: SizeExpr
+
+
+Condition = Divisible | Equals | AtLeast | Aligned | Holds
 
 
 @dataclass(frozen=True)
@@ -114,6 +149,10 @@ class Kernel:
         inside: After mapping: condition under which a thread runs ``body``.
         inside_block: The same for the whole block at once; used as soon as the body holds a barrier.
         prologue: Declarations in front of everything (index arithmetic).
+        opening: After mapping: what every thread of a block runs before its instances, inside bounds or not.
+        closing: The same after its instances.
+        rounds: After mapping: loops over the blocks that one block stands for, around the instances; the body of each
+            declares the base of its axis.
         shared: Shared arrays.
         conditions: What must hold of parameters for the rewritten kernel to be right; the host guard checks it.
         multiples: For integer variables, a number that always divides them.
@@ -138,6 +177,9 @@ class Kernel:
     inside: Expr | None = None
     inside_block: Expr | None = None
     prologue: Body = ()
+    opening: Body = ()
+    closing: Body = ()
+    rounds: tuple[Loop, ...] = ()
     shared: tuple[Decl, ...] = ()
     conditions: tuple[Condition, ...] = ()
     multiples: tuple[tuple[str, int], ...] = ()
@@ -151,6 +193,11 @@ class Kernel:
     verbatim: str = ""
     block: tuple[int, int, int] | None = None
     macros: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def whole(self) -> Body:
+        """Everything that a thread may run behind the prologue."""
+        return self.opening + self.rounds + self.body + (self.tail or ()) + self.closing
 
     def param(self, name: str) -> Param | None:
         """The parameter of that name, or None."""
@@ -179,7 +226,7 @@ class Kernel:
         """Every name that the kernel declares or uses."""
         used = {self.name, *(param.name for param in self.params), *(axis.name for axis in self.axes)}
         used |= {decl.name for decl in self.shared} | {name for name, _ in self.macros}
-        for stmt in flatten(self.prologue + self.body + (self.tail or ())):
+        for stmt in flatten(self.prologue + self.whole):
             for expr in expressions(stmt):
                 used.update(names(expr))
             if isinstance(stmt, Loop):

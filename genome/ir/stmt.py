@@ -21,6 +21,8 @@ class LoopRole(StrEnum):
     STRIP = "strip"  # inner part of a strip-mined loop, constant trip
     REMAINDER = "remainder"  # what strip-mining left over
     COOPERATIVE = "cooperative"  # the block copies a tile together
+    GRID = "grid"  # a block stands for several blocks of the grid
+    COMBINE = "combine"  # adds up what the threads of a group hold
 
 
 class Space(StrEnum):

@@ -34,6 +34,8 @@ class AxisSwap:
         """Needs another axis on x."""
         if kernel.axis(site.label) is None or all(axis.dim != "x" for axis in kernel.axes):
             return Refusal("there is no axis on x to exchange with")
+        if any(axis.lanes for axis in kernel.axes):
+            return Refusal("threads that share an instance must stay neighbours in their warp")
         return None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:

@@ -34,7 +34,7 @@ class BlockShape:
         """Powers of two that fit beside the other axes' threads; the current shape is left out."""
         dim = _dim(kernel, site)
         current = _threads(kernel, site)
-        others = prod(axis.threads for axis in kernel.axes) if kernel.axes else prod(kernel.block or (1,))
+        others = prod(axis.block_threads for axis in kernel.axes) if kernel.axes else prod(kernel.block or (1,))
         most = context.limits.max_threads * max(1, current) // max(1, others)
         limit = min(most, context.limits.max_block["xyz".index(dim)])
         return {"threads": tuple(n for n in _VALUES[dim] if n <= limit and n != current)}
@@ -44,7 +44,9 @@ class BlockShape:
         threads = params.get("threads")
         if not isinstance(threads, int) or threads < 1:
             return Refusal("threads must be a positive number")
-        if threads > context.limits.max_block["xyz".index(_dim(kernel, site))]:
+        axis = kernel.axis(site.label)
+        lanes = axis.lanes.threads if axis is not None and axis.lanes else 1
+        if threads * lanes > context.limits.max_block["xyz".index(_dim(kernel, site))]:
             return Refusal(f"the device takes at most {context.limits.max_block} threads along x, y, z")
         return None
 

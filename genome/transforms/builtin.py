@@ -5,7 +5,11 @@ from __future__ import annotations
 from genome.transforms.axis_swap import AxisSwap
 from genome.transforms.base import Transform
 from genome.transforms.block_shape import BlockShape
+from genome.transforms.cascade import Cascade
 from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
+from genome.transforms.cooperate import Cooperate
+from genome.transforms.grid_stride import GridStride
+from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
 from genome.transforms.register_tile import RegisterTile
@@ -19,10 +23,14 @@ BUILTIN: tuple[Transform, ...] = (
     Macro(),
     Promote(),
     Specialise(),
+    Cooperate(),
     BlockShape(),
     CoarsenBlocked(),
     CoarsenStrided(),
+    GridStride(),
     AxisSwap(),
+    Cascade(),
+    Privatise(),
     RegisterTile(),
     Strip(),
     Unroll(),

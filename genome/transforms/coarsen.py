@@ -35,6 +35,8 @@ class _Coarsen(ABC):
         factor = params.get("factor")
         if axis is None or not isinstance(factor, int) or factor < 1:
             return Refusal("there is no such axis or factor")
+        if any(other.lanes for other in kernel.axes):
+            return Refusal("several threads share an instance: give the block more of them instead")
         seen = effects(kernel.body)
         if seen.barriers or kernel.shared:
             return Refusal("the body holds a barrier, shared memory or an exit of its own")

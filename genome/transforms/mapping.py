@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from genome.ir.expr import Binary, Expr, Var, conjunction
+from genome.ir.expr import Binary, Expr, Select, Var, conjunction, integer
 from genome.ir.kernel import Axis, Kernel
 from genome.ir.poly import Poly, constant, poly, variable
 from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Opaque, Stmt, flatten, substitute_body
+from genome.transforms.group_reduce import Group
+from genome.transforms.sharing import Shared, share
 
 _DIMS = ("x", "y", "z")
 
@@ -27,59 +29,117 @@ def write_mapping(kernel: Kernel) -> Kernel:
         form = _AxisForm.of(kernel, axis)
         prologue.extend(form.declarations)
         bounds.append(form)
-    fast = _instances(kernel, kernel.body, bounds)
-    guard = conjunction([term for form in bounds for term in form.guard()])
+    shared = _shared(kernel, bounds)
+    fast = _instances(kernel, shared.body, bounds)
+    guard = conjunction([term for form in bounds for term in (*form.guard(), *form.first_lane())])
     guarded: Body = (If(guard, kernel.body),) if guard is not None else kernel.body
     single = all(form.axis.outer == form.axis.inner == 1 for form in bounds)
     tail: Body | None = None
-    if guard is not None:
-        tail = _instances(kernel, guarded, bounds, rolled=True)
+    if any(form.guard() for form in bounds):
+        whole = all(form.axis.tile == 1 for form in bounds)  # no block is partly inside
+        tail = () if whole else _instances(kernel, guarded, bounds, rolled=True)
     order = sorted(bounds, key=lambda form: _DIMS.index(form.axis.dim))
     return replace(
-        kernel,
+        kernel.require(*shared.conditions),
         mapped=True,
+        shared=kernel.shared + shared.arrays,
         prologue=kernel.prologue + tuple(prologue),
+        rounds=tuple(form.round() for form in bounds if form.axis.most_blocks),
         body=fast,
         tail=tail,
         inside=conjunction([term for form in bounds for term in form.inside(block=False)]),
         inside_block=conjunction([term for form in bounds for term in form.inside(block=True)]),
-        threads=tuple((form.thread, form.axis.threads) for form in order),
-        firsts=tuple(form.first(kernel) for form in bounds),
+        threads=tuple(digit for form in order for digit in form.digits()),
+        firsts=tuple(form.first(kernel) for form in bounds if form.thread_start() != variable(form.base)),
         multiples=kernel.multiples + tuple((form.base, form.axis.tile) for form in bounds),
         single=single,
     )
 
 
+def _shared(kernel: Kernel, forms: list[_AxisForm]) -> Shared:
+    """The body of one instance: divided among lanes where an axis has them, else as it is."""
+    for form in forms:
+        lanes = form.axis.lanes
+        if lanes is not None:
+            number, groups = Poly(), 1
+            for other in sorted(forms, key=lambda item: _DIMS.index(item.axis.dim)):
+                for name, count in other.digits():
+                    if name != form.lane and count > 1:
+                        number += variable(name).scaled(groups)
+                        groups *= count
+            group = Group(Var(form.lane), lanes.threads, number.to_expr(), groups, lanes.shuffle)
+            return share(kernel, lanes, form.lane, group)
+    return Shared(kernel.body, (), ())
+
+
 class _AxisForm:
     """The variables that carry one axis, and the conditions on them."""
 
-    def __init__(self, axis: Axis, base: str, thread: str, outer: str, inner: str) -> None:
-        self.axis, self.base, self.thread, self.outer, self.inner = axis, base, thread, outer, inner
+    def __init__(self, axis: Axis, *names: str) -> None:
+        self.axis = axis
+        self.base, self.thread, self.lane, self.outer, self.inner, self.turn = names
 
     @staticmethod
     def of(kernel: Kernel, axis: Axis) -> _AxisForm:
         name = axis.name
-        parts = (kernel.fresh(f"{name}_{part}") for part in ("block", "thread", "outer", "inner"))
+        parts = (kernel.fresh(f"{name}_{part}") for part in ("block", "thread", "lane", "outer", "inner", "round"))
         return _AxisForm(axis, *parts)
 
     @property
-    def declarations(self) -> tuple[Decl, Decl]:
+    def declarations(self) -> tuple[Decl, ...]:
         axis = self.axis
-        base = (poly(Var(f"blockIdx.{axis.dim}")) * constant(axis.tile)).to_expr()
-        return (
-            Decl(self.base, axis.ctype, init=base, const=True),
-            Decl(self.thread, "int", init=Var(f"threadIdx.{axis.dim}"), const=True),
-        )
+        found = [] if axis.most_blocks else [self._base(Var(f"blockIdx.{axis.dim}"))]
+        thread: Expr = Var(f"threadIdx.{axis.dim}")
+        if axis.lanes is not None:
+            lanes = integer(axis.lanes.threads)
+            lane = thread if axis.threads == 1 else Binary("%", thread, lanes)
+            found.append(Decl(self.lane, "int", init=lane, const=True))
+            thread = Binary("/", thread, lanes)
+        if axis.lanes is None or axis.threads > 1:
+            found.append(Decl(self.thread, "int", init=thread, const=True))
+        return tuple(found)
+
+    def _base(self, block: Expr) -> Decl:
+        base = (poly(block) * constant(self.axis.tile)).to_expr()
+        return Decl(self.base, self.axis.ctype, init=base, const=True)
+
+    def round(self) -> Loop:
+        """The loop over the blocks of the axis that one block of the grid stands for."""
+        axis = self.axis
+        assert axis.upper is not None
+        block, grid, tile = Var(f"blockIdx.{axis.dim}"), Var(f"gridDim.{axis.dim}"), integer(axis.tile)
+        partly = Binary("!=", Binary("%", axis.upper, tile), integer(0))
+        blocks = axis.upper if axis.tile == 1 else Binary("+", Binary("/", axis.upper, tile), partly)
+        left = Binary("-", Binary("+", Binary("-", blocks, block), grid), integer(1))
+        count = Select(Binary("<", block, blocks), Binary("/", left, grid), integer(0))
+        base = self._base(Binary("+", block, Binary("*", Var(self.turn), grid)))
+        return Loop(self.turn, integer(0), count, (base,), role=LoopRole.GRID)
+
+    def digits(self) -> tuple[tuple[str, int], ...]:
+        """Thread index variables with their extents, fastest first."""
+        axis = self.axis
+        if axis.lanes is None:
+            return ((self.thread, axis.threads),)
+        own = ((self.thread, axis.threads),) if axis.threads > 1 else ()
+        return ((self.lane, axis.lanes.threads), *own)
+
+    def first_lane(self) -> list[Expr]:
+        """The condition under which a thread stands for its whole instance."""
+        return [Binary("==", Var(self.lane), integer(0))] if self.axis.lanes is not None else []
 
     def first(self, kernel: Kernel) -> Decl:
         """The thread's first index: the axis' own name where the thread has one instance of it."""
         axis = self.axis
         opaque = any(isinstance(stmt, Opaque) for stmt in flatten(kernel.body))
         name = kernel.fresh(f"{axis.name}_first") if opaque or axis.outer * axis.inner > 1 else axis.name
-        start = Binary("+", Var(self.base), variable(self.thread).scaled(axis.inner).to_expr())
+        start: Expr = Binary("+", Var(self.base), variable(self.thread).scaled(axis.inner).to_expr())
+        if axis.lanes is not None and axis.threads == 1:
+            start = Var(self.base)
         return Decl(name, axis.ctype, init=start, const=True)
 
     def thread_start(self) -> Poly:
+        if self.axis.lanes is not None and self.axis.threads == 1:
+            return variable(self.base)
         return variable(self.base) + variable(self.thread).scaled(self.axis.inner)
 
     def index(self) -> Expr:

@@ -41,7 +41,7 @@ class Restrict:
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Sets the qualifiers."""
-        bodies = kernel.body + (kernel.tail or ())
+        bodies = kernel.whole
         written = set(written_names(bodies))
         hidden = any(isinstance(stmt, Opaque) for stmt in flatten(bodies)) or _calls_with_pointers(kernel)
         return replace(
@@ -59,7 +59,7 @@ class Restrict:
 
 def _calls_with_pointers(kernel: Kernel) -> bool:
     """True if an atomic or a helper may write through a pointer: then nothing is made const."""
-    return effects(kernel.body).calls
+    return effects(kernel.whole).calls
 
 
 class FastMath:

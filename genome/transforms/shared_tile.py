@@ -11,7 +11,7 @@ from genome.analysis.footprint import Box, FootprintError, footprint, union
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, integer, names, rewrite
 from genome.ir.kernel import Kernel
-from genome.ir.poly import Poly, constant, poly, variable
+from genome.ir.poly import constant, poly
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -31,6 +31,7 @@ from genome.ir.stmt import (
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.nests import sure_reads
 from genome.transforms.sites import read_arrays
+from genome.transforms.thread_id import with_thread_id
 
 
 class SharedTile:
@@ -147,6 +148,9 @@ class _Staging:
         threads = {name for name, _ in self.kernel.threads}
         uniform = {param.name for param in self.kernel.params if not param.pointer}
         uniform |= {s.name for s in self.kernel.prologue if isinstance(s, Decl) and not self._mentions(s, threads)}
+        uniform |= {s.var for s in self.kernel.rounds} | {
+            s.name for s in flatten(self.kernel.rounds) if isinstance(s, Decl)
+        }
         uniform -= threads | set(written_names(self.kernel.body))
         for loop in enclosing:
             bounds = set(names(loop.lower)) | set(names(loop.upper))
@@ -196,7 +200,7 @@ class _Staging:
 
     def apply(self, pad: int, transpose: bool) -> Kernel:
         plan = self.plan()
-        kernel = self._with_thread_id()
+        kernel, thread = with_thread_id(self.kernel)
         box = plan.box
         sizes = [box.size(d) + max(row[d] for row in plan.offsets) for d in range(len(box.strides))]
         order = list(range(len(sizes)))
@@ -207,7 +211,7 @@ class _Staging:
         dims[-1] += pad
         ctype = element_type(kernel, self.array) or "float"
         shared = Decl(name, ctype, tuple(dims), space=Space.SHARED)
-        copy = self._copy(kernel, plan, sizes, order, name)
+        copy = self._copy(kernel, plan, sizes, order, name, thread)
         new = {
             read: Index(name, tuple((box.local(d) + constant(offset[d])).to_expr() for d in order))
             for read, offset in zip(plan.reads, plan.offsets, strict=True)
@@ -227,23 +231,14 @@ class _Staging:
             return replace(kernel, body=stage(kernel.body))
         return replace(kernel, body=_replace_loop(kernel.body, plan.region, stage))
 
-    def _with_thread_id(self) -> Kernel:
-        """The kernel with the linear thread index declared in the prologue."""
-        if any(isinstance(s, Decl) and s.name == "thread_id" for s in self.kernel.prologue):
-            return self.kernel
-        index, width = Poly(), 1
-        for name, extent in self.kernel.threads:
-            index += variable(name).scaled(width)
-            width *= extent
-        decl = Decl("thread_id", "int", init=index.to_expr(), const=True)
-        return replace(self.kernel, prologue=(*self.kernel.prologue, decl))
-
-    def _copy(self, kernel: Kernel, plan: _Plan, sizes: list[int], order: list[int], name: str) -> Loop:
+    def _copy(
+        self, kernel: Kernel, plan: _Plan, sizes: list[int], order: list[int], name: str, thread: str
+    ) -> Loop:
         """Cooperative loop over the elements ``thread_id + round * threads`` of the box, unit stride fastest."""
         threads = prod(extent for _, extent in kernel.threads)
         total = prod(sizes)
         counter, element = kernel.fresh(f"{self.array}_round"), kernel.fresh(f"{self.array}_element")
-        index = poly(Binary("+", Var("thread_id"), Binary("*", Var(counter), integer(threads)))).to_expr()
+        index = poly(Binary("+", Var(thread), Binary("*", Var(counter), integer(threads)))).to_expr()
         position = _decode(Var(element), sizes)
         address = plan.box.base
         for stride, at in zip(plan.box.strides, position, strict=True):

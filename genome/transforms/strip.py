@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from genome.analysis.effects import loop_nest
 from genome.genes import ParamValue, Site
-from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, rewrite
+from genome.ir.expr import Binary, Const, Expr, Index, Select, Var, integer, rewrite
 from genome.ir.kernel import Divisible, Kernel
 from genome.ir.poly import multiple_of, poly, simplify
+from genome.ir.print_source import name_types
 from genome.ir.stmt import (
     Body,
     Decl,
@@ -23,6 +24,7 @@ from genome.ir.stmt import (
     map_stmts,
     substitute_body,
 )
+from genome.ir.types import infer
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.sites import loop_sites
 
@@ -139,35 +141,42 @@ def split_loop(loop: Loop, factor: int, outer: str, inner: str, kernel: Kernel, 
     low, high = loop.lower, loop.upper
     extent = poly(high) - poly(low)
     divides = multiple_of(extent, dict(kernel.multiples)) % factor == 0
-    limit = high if divides else _whole_strips(low, high, factor)
+    limit = high if divides else _whole_strips(loop, factor, name_types(kernel))
     body = substitute_body(loop.body, {loop.var: Binary("+", Var(outer), Var(inner))})
     strip = Loop(inner, Const("0"), integer(factor), body, role=LoopRole.STRIP, unroll=unroll, ctype=loop.ctype)
     main = Loop(outer, low, limit, (strip,), step=factor, role=LoopRole.TILE, ctype=loop.ctype)
     if divides:
         return (main,)
-    rest = replace(loop, lower=limit, role=LoopRole.REMAINDER, body=_renamed(loop.body, kernel))
+    rest = replace(loop, lower=limit, role=LoopRole.REMAINDER, body=renamed(loop.body, kernel.fresh, "rest"))
     return (main, rest)
 
 
-def _whole_strips(low: Expr, high: Expr, factor: int) -> Expr:
+def _whole_strips(loop: Loop, factor: int, types: Mapping[str, str]) -> Expr:
     """Upper limit of the whole strips. C's truncating division keeps both loops empty when the range is."""
+    low, high = loop.lower, loop.upper
     constant = (poly(high) - poly(low)).constant
     if constant is not None:
         return simplify(Binary("+", low, integer(max(0, constant) // factor * factor)))
     if poly(low).constant == 0:
         return Binary("*", Binary("/", high, integer(factor)), integer(factor))
     whole = Binary("*", Binary("/", Binary("-", high, low), integer(factor)), integer(factor))
-    return Binary("+", low, whole)
+    limit = Binary("+", low, whole)
+    return limit if signed_range(loop, types) else Select(Binary("<", low, high), limit, low)
 
 
-def _renamed(body: Body, kernel: Kernel) -> Body:
+def signed_range(loop: Loop, types: Mapping[str, str]) -> bool:
+    """True if the difference of the loop's bounds is negative, rather than huge, where the loop is empty."""
+    return all(infer(bound, types) in ("int", "long", "long long") for bound in (loop.lower, loop.upper))
+
+
+def renamed(body: Body, fresh: Callable[[str], str], suffix: str) -> Body:
     """The body with every name that it declares renamed, so that names stay unique in the kernel."""
     renames: dict[str, str] = {}
     for stmt in flatten(body):
         if isinstance(stmt, Decl):
-            renames[stmt.name] = kernel.fresh(f"{stmt.name}_rest")
+            renames[stmt.name] = fresh(f"{stmt.name}_{suffix}")
         elif isinstance(stmt, Loop):
-            renames[stmt.var] = kernel.fresh(f"{stmt.var}_rest")
+            renames[stmt.var] = fresh(f"{stmt.var}_{suffix}")
 
     def visit(node: Expr) -> Expr:
         if isinstance(node, Var) and node.name in renames:

@@ -35,7 +35,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        return Path(self.file).parent.name if self.file.startswith("examples") else Path(self.file).stem
+        return self.entry
 
 
 CASES = (
@@ -74,6 +74,29 @@ CASES = (
     Case("tests/data/kernels/triangle.cu", "prefix",
          ("x:float32:in:rows*cols", "y:float32:out:rows*cols", "rows:int32=rows", "cols:int32=cols"),
          ("cols", "rows"), (16, 8, 1), ("rows=13,cols=67", "rows=33,cols=5", "rows=32,cols=64")),
+    Case("examples/layernorm/kernel.cu", "layernorm",
+         ("x:float32:in:rows*cols", "gamma:float32:in:cols", "beta:float32:in:cols", "y:float32:out:rows*cols",
+          "rows:int32=rows", "cols:int32=cols", "eps:float32=0.001"),
+         ("rows",), (32, 1, 1), ("rows=67,cols=37", "rows=3,cols=259", "rows=128,cols=64", "rows=1,cols=1")),
+    Case("examples/gemv/kernel.cu", "gemv",
+         ("A:float32:in:M*N", "x:float32:in:N", "y:float32:out:M", "M:int32=M", "N:int32=N"),
+         ("M",), (32, 1, 1), ("M=67,N=131", "M=3,N=1", "M=64,N=1024")),
+    Case("tests/data/kernels/rows.cu", "softmax_in_place",
+         ("logits:float32:in:n*width", "probabilities:float32:out:n*width", "n:int32=n", "width:int32=width"),
+         ("n",), (32, 1, 1), ("n=67,width=37", "n=3,width=259", "n=1,width=128")),
+    Case("tests/data/kernels/rows.cu", "statistics",
+         ("values:int32:in:rows*cols", "smallest:int32:out:rows", "bits:uint32:out:rows", "spread:float32:out:rows",
+          "rows:int32=rows", "cols:int32=cols"),
+         ("rows",), (32, 1, 1), ("rows=67,cols=37", "rows=3,cols=517", "rows=64,cols=1")),
+    Case("tests/data/kernels/rows.cu", "batched",
+         ("A:float32:in:M*N", "x:float32:in:B*N", "y:float32:out:M", "B:int32=B", "M:int32=M", "N:uint32=N"),
+         ("M",), (32, 1, 1), ("B=3,M=37,N=67", "B=1,M=3,N=1", "B=2,M=64,N=515")),
+    Case("examples/sum/kernel.cu", "sum", ("x:float32:in:n", "total:float32:inout:1", "n:int32=n"),
+         ("n",), (64, 1, 1), ("n=1021", "n=1", "n=2048")),
+    Case("examples/conv3x3/kernel.cu", "conv3x3",
+         ("in:float32:in:IC*H*W", "weight:float32:in:OC*IC*9", "out:float32:out:OC*H*W", "IC:int32=IC", "OC:int32=OC",
+          "H:int32=H", "W:int32=W"), ("W", "H", "OC"), (8, 4, 2),
+         ("IC=3,OC=5,H=13,W=37", "IC=2,OC=8,H=32,W=32", "IC=1,OC=1,H=1,W=70")),
     Case("tests/data/kernels/hist.cu", "hist", ("data:uint8:in:n", "bins:uint32:inout:256", "n:int32=n"),
          ("n",), (64, 1, 1), ("n=1021", "n=3", "n=2048")),
 )  # fmt: skip

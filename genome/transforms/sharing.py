@@ -1,0 +1,344 @@
+"""Divides the loops of a thread among the lanes that share its instance (a row a block, a row a warp).
+
+    for j < C: s += x[r, j]        ->   part = 0;  for o: for v: part += x[r, (o * T + lane) * V + v];  rest;
+                                        part = total over lanes;  s += part
+    for j < C: y[r, j] = f(j, s)   ->   the same digits, nothing to combine
+    straight-line code             ->   computed by all lanes; stores and atomics by lane 0
+
+Values that all lanes hold stay equal in all of them: a reduction ends with its total everywhere. Where lanes exchange
+elements through global memory a barrier is put in between. Barriers only stand at points that the whole block reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from genome.analysis.dependence import FissionError, fission
+from genome.analysis.effects import effects, is_pure
+from genome.analysis.reductions import (
+    SUPPORTED,
+    NotAReduction,
+    Reduction,
+    accumulate_into,
+    carried_scalars,
+    find_reductions,
+)
+from genome.analysis.touches import Touches, touches
+from genome.ir.expr import Binary, Call, Expr, Index, Select, Var, accesses, integer, names
+from genome.ir.kernel import AtLeast, Condition, Divisible, Kernel, Lanes
+from genome.ir.poly import multiple_of, poly, simplify
+from genome.ir.print_functions import ATOMICS
+from genome.ir.print_source import name_types
+from genome.ir.stmt import (
+    Assign,
+    Barrier,
+    Body,
+    Decl,
+    ExprStmt,
+    If,
+    Loop,
+    LoopRole,
+    Opaque,
+    Space,
+    Stmt,
+    expressions,
+    flatten,
+    map_stmts,
+    substitute_body,
+    written_names,
+)
+from genome.transforms.group_reduce import Group, Partial, group_reduce
+from genome.transforms.nests import NameSource
+from genome.transforms.strip import renamed, signed_range
+
+
+class SharingError(Exception):
+    """The body cannot be shared; the message says why, ``grant`` which assumption would allow it."""
+
+    def __init__(self, reason: str, grant: str = "") -> None:
+        super().__init__(reason)
+        self.grant = grant
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A body for all lanes of an instance, the shared arrays that it needs, and what it relies on."""
+
+    body: Body
+    arrays: tuple[Decl, ...]
+    conditions: tuple[Condition, ...]
+
+
+def share(kernel: Kernel, lanes: Lanes, lane: str, group: Group, exact: bool = False) -> Shared:
+    """The kernel's body, divided among the lanes.
+
+    Args:
+        kernel: With its mapping still open.
+        lanes: How loops are divided.
+        lane: Variable with the number of the lane.
+        group: The lanes of an instance.
+        exact: True if floating-point sums must keep their order.
+
+    Raises:
+        SharingError: If no loop can be shared, or sharing one would change the result.
+    """
+    return _Sharer(kernel, lanes, lane, group, exact).run()
+
+
+class _Sharer:
+    def __init__(self, kernel: Kernel, lanes: Lanes, lane: str, group: Group, exact: bool) -> None:
+        self.kernel, self.lanes, self.lane, self.group, self.exact = kernel, lanes, lane, group, exact
+        self.types = name_types(kernel)
+        self.pointers = frozenset(param.name for param in kernel.params if param.pointer)
+        self.scalars = frozenset(p.name for p in kernel.params if not p.pointer) - set(written_names(kernel.body))
+        self.source = NameSource(kernel)
+        self.source.fresh(lane)
+        self.arrays: list[Decl] = []
+        self.conditions: dict[Condition, None] = {}
+        self.pending = Touches()
+        self.shared_loops = 0
+        self.why = SharingError("there is no loop whose iterations could be shared")
+
+    def run(self) -> Shared:
+        if self.kernel.shared or any(_refused(stmt) for stmt in flatten(self.kernel.body)):
+            raise SharingError("the body holds a barrier, shared memory or a region that the engine does not see into")
+        body = self._body(self.kernel.body, frozenset(), again=False)
+        if not self.shared_loops:
+            raise self.why
+        return Shared(body, tuple(self.arrays), tuple(self.conditions))
+
+    # ---- control
+
+    def _body(self, body: Body, counters: frozenset[str], again: bool) -> Body:
+        """The body for all lanes, inside uniform loops over ``counters``; ``again`` if it runs repeatedly."""
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Loop):
+                result += self._loop(stmt, counters, again)
+            elif isinstance(stmt, If) and self._holds_shareable(stmt) and self._uniform(stmt.condition, counters):
+                before = self.pending
+                then = self._body(stmt.then, counters, again)
+                after, self.pending = self.pending, before
+                orelse = self._body(stmt.orelse, counters, again)
+                self.pending = self.pending | after
+                result.append(If(stmt.condition, then, orelse))
+            else:
+                result += self._by_one(stmt)
+        return tuple(result)
+
+    def _loop(self, loop: Loop, counters: frozenset[str], again: bool) -> Body:
+        try:
+            reductions, conditions = self._plan(loop)
+        except SharingError as error:
+            if not self.shared_loops:
+                self.why = error
+        else:
+            self.conditions.update(dict.fromkeys(conditions))
+            return self._share_loop(loop, reductions, again)
+        bounds = self._uniform(loop.lower, counters) and self._uniform(loop.upper, counters)
+        if bounds and self._holds_shareable(loop):
+            inner = self._body(loop.body, counters | {loop.var}, again=True)
+            if touches(loop.body, self.pointers).written:
+                inner = (*inner, Barrier())  # the next iteration may read what other lanes wrote in this one
+                self.pending = Touches()
+            return (replace(loop, body=inner),)
+        return self._by_one(loop)
+
+    def _holds_shareable(self, stmt: Stmt) -> bool:
+        for inner in flatten((stmt,)):
+            if isinstance(inner, Loop) and inner is not stmt:
+                try:
+                    self._plan(inner)
+                    return True
+                except SharingError:
+                    continue
+        return False
+
+    def _uniform(self, expr: Expr, counters: frozenset[str]) -> bool:
+        """True if the value is the same in the whole block wherever it stands."""
+        return set(names(expr)) <= self.scalars | counters and is_pure(expr) and not any(accesses(expr))
+
+    # ---- straight-line code
+
+    def _by_one(self, stmt: Stmt) -> Body:
+        """Computed by all lanes; what changes memory is done by lane 0."""
+        inside = list(flatten((stmt,)))
+        for number, first in enumerate(inside):
+            mine = touches((_head(first),), self.pointers)
+            for second in inside[number + 1 :]:
+                if mine.exchanges(touches((_head(second),), self.pointers), self.lanes.no_alias):
+                    raise SharingError("elements are written and read again within one statement", self._alias_grant())
+        done: list[Stmt] = []
+        self._separate(touches((stmt,), self.pointers), done)
+        return (*done, *map_stmts((stmt,), self._guard))
+
+    def _guard(self, stmt: Stmt) -> Body:
+        if isinstance(stmt, (Loop, If)) or not touches((stmt,), self.pointers).written:
+            return (stmt,)
+        if isinstance(stmt, Decl):
+            raise SharingError(f"{stmt.name} takes the result of an atomic")
+        return (If(Binary("==", Var(self.lane), integer(0)), (stmt,)),)
+
+    def _separate(self, mine: Touches, result: list[Stmt]) -> None:
+        """Puts a barrier in front where other lanes may have touched what comes now."""
+        if self.pending.conflicts(mine, self.lanes.no_alias):
+            result.append(Barrier())
+            self.pending = Touches()
+        self.pending = self.pending | mine
+
+    def _alias_grant(self) -> str:
+        return "" if self.lanes.no_alias else "assume.no_alias"
+
+    # ---- shared loops
+
+    def _plan(self, loop: Loop) -> tuple[tuple[Reduction, ...], tuple[Condition, ...]]:
+        """The reductions of a loop whose iterations are independent but for them, and what that relies on."""
+        if loop.step != 1 or loop.role is not LoopRole.SEQUENTIAL:
+            raise SharingError(f"the loop over {loop.var} does not step by one")
+        written = set(written_names(loop.body))
+        if written & (set(names(loop.lower)) | set(names(loop.upper))):
+            raise SharingError(f"the loop over {loop.var} changes its own bounds")
+        if loop.trip is not None and loop.trip < self.lanes.threads:
+            raise SharingError(f"the loop over {loop.var} has only {loop.trip} iterations")
+        try:
+            reductions = find_reductions(loop.body, carried_scalars(loop.body))
+        except NotAReduction as error:
+            raise SharingError(str(error)) from error
+        for reduction in reductions:
+            ctype = self.types.get(reduction.name, "")
+            if ctype not in SUPPORTED:
+                raise SharingError(f"{reduction.name} of type {ctype or 'unknown'} cannot be exchanged")
+            if self.exact and not reduction.exact(ctype):
+                raise SharingError(f"the sum in {reduction.name} would be reordered", "assume.reassociation")
+        own = {s.name for s in flatten(loop.body) if isinstance(s, Decl)} | {loop.var}
+        own |= {s.var for s in flatten(loop.body) if isinstance(s, Loop)} | {r.name for r in reductions}
+        for name in written_names(loop.body):
+            if name not in own | self.pointers:
+                raise SharingError(f"{name} is carried from one iteration to the next")
+        return reductions, self._check_memory(loop)
+
+    def _check_memory(self, loop: Loop) -> tuple[Condition, ...]:
+        """Refuses loops whose iterations may meet in memory; returns what the answer relies on."""
+        for stmt in flatten(loop.body):
+            if isinstance(stmt, ExprStmt):
+                if not (isinstance(stmt.value, Call) and stmt.value.function in ATOMICS):
+                    raise SharingError("the loop calls a function that the engine does not see into")
+            elif not all(is_pure(expr) for expr in expressions(stmt)):
+                raise SharingError("the loop uses the result of an atomic or of an unknown function")
+        all_of = touches(loop.body, self.pointers)
+        if all_of.written and len(all_of.read | all_of.written) > 1 and not self.lanes.no_alias:
+            raise SharingError("arrays of the loop may overlap", "assume.no_alias")
+        stores = [store for store in effects(loop.body).stores if store.array in self.pointers]
+        return tuple(condition for store in stores for condition in self._check_store(loop, store))
+
+    def _check_store(self, loop: Loop, store: Index) -> tuple[Condition, ...]:
+        """Each iteration must have an element of its own, and touch no other one of the array."""
+        if len(store.subscripts) != 1:
+            raise SharingError(f"{store.array} has more than one subscript")
+        address = poly(store.subscripts[0])
+        split = address.coefficient(loop.var)
+        if split is None or not split[0].terms:
+            raise SharingError(f"iterations of {loop.var} may write the same element of {store.array}")
+        inside = {s.var for s in flatten(loop.body) if isinstance(s, Loop)} | set(written_names(loop.body))
+        inside |= {s.name for s in flatten(loop.body) if isinstance(s, Decl)}
+        if any(name in inside for atom in split[1].atoms for name in names(atom)):
+            raise SharingError(f"the address of {store.array} depends on more than {loop.var}")
+        seen, updated = effects(loop.body), touches(loop.body, self.pointers).written
+        for access in (*seen.reads, *seen.stores):
+            if access.array == store.array and (len(access.subscripts) != 1 or poly(access.subscripts[0]) != address):
+                raise SharingError(f"an iteration of {loop.var} touches elements of {store.array} that another writes")
+        if store.array in updated and any(isinstance(s, ExprStmt) and store.array in names(s.value)
+                                          for s in flatten(loop.body)):  # fmt: skip
+            raise SharingError(f"{store.array} is stored to and updated by an atomic")
+        if split[0].constant is not None:
+            return ()
+        if not all(isinstance(atom, Var) and atom.name in self.scalars for atom in split[0].atoms):
+            raise SharingError(f"the stride of {store.array} is not known to differ from zero")
+        return (AtLeast(split[0].to_expr(), 1),)
+
+    def _share_loop(self, loop: Loop, reductions: Sequence[Reduction], again: bool) -> Body:
+        self.shared_loops += 1
+        result: list[Stmt] = []
+        self._separate(touches((loop,), self.pointers), result)
+        parts: list[Partial] = []
+        for reduction in reductions:
+            ctype = self.types[reduction.name]
+            part = Partial(self.source.fresh(f"{reduction.name}_part"), ctype, reduction)
+            parts.append(part)
+            result.append(Decl(part.name, ctype, init=reduction.identity(ctype)))
+        body = accumulate_into(loop.body, reductions, {part.reduction.name: part.name for part in parts})
+        result += self._divided(replace(loop, body=body))
+        arrays, combine = group_reduce(replace(self.group, reused=again), parts, self.source.fresh)
+        self.arrays += arrays
+        result += combine
+        if any(isinstance(stmt, Barrier) for stmt in combine):
+            self.pending = Touches()
+        for part in parts:
+            scalar, total = Var(part.reduction.name), Var(part.name)
+            done = part.reduction.idempotent
+            result.append(Assign(scalar, total) if done else part.reduction.combine(scalar, total))
+        return tuple(result)
+
+    def _divided(self, loop: Loop) -> Body:
+        """Whole rounds of all lanes with ``inner`` adjacent iterations each, then what is left over."""
+        inner, width = self.lanes.inner, self.lanes.threads * self.lanes.inner
+        high = loop.upper
+        start, head = self._aligned_start(loop)
+        extent = poly(high) - poly(start)
+        divides = multiple_of(extent, dict(self.kernel.multiples)) % width == 0
+        rounds = self._rounds(loop, start, width)
+        outer, element = self.source.fresh(f"{loop.var}_outer"), self.source.fresh(f"{loop.var}_inner")
+        index = poly(start) + poly(Var(outer)).scaled(width) + poly(Var(self.lane)).scaled(inner)
+        if inner > 1:
+            index += poly(Var(element))
+        body = substitute_body(loop.body, {loop.var: index.to_expr()})
+        if inner > 1:
+            lane_loop = Loop(element, integer(0), integer(inner), (), role=LoopRole.INSTANCE, unroll=0)
+            try:
+                body = fission(body, (lane_loop,))
+            except FissionError as error:
+                raise SharingError(str(error)) from error
+        main = Loop(outer, integer(0), rounds, body, ctype=loop.ctype)
+        if divides:
+            if extent.constant is None:
+                self.conditions[Divisible(extent.to_expr(), width)] = None
+            return (*head, main)
+        first = poly(start) + poly(Binary("*", rounds, integer(width))) + poly(Var(self.lane))
+        return (*head, main, self._strided(loop, loop.var, first.to_expr(), high, "rest"))
+
+    def _aligned_start(self, loop: Loop) -> tuple[Expr, Body]:
+        """(where whole rounds start, the iterations in front of it): a multiple of ``inner`` for a constant bound."""
+        constant, inner = poly(loop.lower).constant, self.lanes.inner
+        if constant is None or constant % inner == 0:
+            return loop.lower, ()
+        start = integer(-(-constant // inner) * inner)
+        ending = Select(Binary("<", loop.upper, start), loop.upper, start)
+        first = Binary("+", loop.lower, Var(self.lane))
+        return start, (self._strided(loop, self.source.fresh(f"{loop.var}_head"), first, ending, "head"),)
+
+    def _strided(self, loop: Loop, var: str, lower: Expr, upper: Expr, suffix: str) -> Loop:
+        body = substitute_body(renamed(loop.body, self.source.fresh, suffix), {loop.var: Var(var)})
+        return Loop(var, lower, upper, body, step=self.lanes.threads, role=LoopRole.REMAINDER, ctype=loop.ctype)
+
+    def _rounds(self, loop: Loop, start: Expr, width: int) -> Expr:
+        extent = poly(loop.upper) - poly(start)
+        if extent.constant is not None:
+            return integer(max(0, extent.constant) // width)
+        whole = Binary("/", simplify(Binary("-", loop.upper, start)), integer(width))
+        if poly(start).constant == 0:
+            return whole
+        signed = signed_range(replace(loop, lower=start), self.types)
+        # A difference of unsigned bounds would wrap around where the loop is empty.
+        return whole if signed else Select(Binary("<", start, loop.upper), whole, integer(0))
+
+
+def _refused(stmt: Stmt) -> bool:
+    return isinstance(stmt, (Barrier, Opaque)) or (isinstance(stmt, Decl) and stmt.space is Space.SHARED)
+
+
+def _head(stmt: Stmt) -> Stmt:
+    """A statement without the nested ones, which are looked at on their own."""
+    if isinstance(stmt, Loop):
+        return replace(stmt, body=())
+    return If(stmt.condition, ()) if isinstance(stmt, If) else stmt
