@@ -16,6 +16,7 @@ from genome.source.frontend import SourceError
 from knowledge.errors import KnowledgeError
 
 BAD_INPUT = 2
+LOST = 3
 INTERRUPTED = 130
 EXPECTED = (CampaignError, SourceError, DeviceError, EvaluatorError, KnowledgeError, ExportError)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from evo.campaign_types import Campaign
@@ -40,6 +41,7 @@ def best_json(campaign: Campaign, result: CampaignResult) -> dict[str, Any]:
         "seed": result.seed,
         "variant": result.best.digest(),
         "campaign": result.campaign_id,
+        "campaign_file": os.path.relpath(campaign.path.resolve(), campaign.output.resolve()),
         "versions": dict(result.versions),
         "notes": list(result.notes),
     }

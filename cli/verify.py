@@ -1,0 +1,60 @@
+"""``evo-tune verify``: proves a result again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from cli.errors import LOST
+from evo.report.summary import milliseconds, times
+from evo.verify import Verification, read_claim, verification_json
+from evo.verify import verify as verify_claim
+
+
+@click.command()
+@click.argument("best", type=click.Path(path_type=Path))
+@click.option("--campaign", type=click.Path(path_type=Path), help="The campaign file, where it has moved.")
+@click.option("--device", help="auto, opencl:N or cuda:N; as in the campaign if not given.")
+@click.option("--processes", type=click.IntRange(1), help="Fresh processes; as in the campaign if not given.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else, on stdout.")
+def verify(best: Path, campaign: Path | None, device: str | None, processes: int | None, as_json: bool) -> None:
+    """Repeats the whole proof of the BEST.json of a run: right at every size, and faster in fresh processes.
+
+    Exit code 0 if the claim holds, 3 if the result is wrong or not faster than the kernel as it is.
+    """
+    claim = read_claim(best, campaign)
+    result = verify_claim(claim, device=device, processes=processes, progress=_say)
+    if as_json:
+        click.echo(json.dumps(verification_json(result), indent=2))
+    else:
+        for line in lines(result):
+            click.echo(line)
+    if not result.holds:
+        raise click.exceptions.Exit(LOST)
+
+
+def lines(result: Verification) -> list[str]:
+    """The verification for a person."""
+    comparison, claim = result.comparison, result.claim
+    if not comparison.verified:
+        return [f"NOT VERIFIED on {result.device.name}: {comparison.message}"]
+    then = f"{times(claim.speedup[0])} ({times(claim.speedup[1])} to {times(claim.speedup[2])}) on {claim.device}"
+    now = f"{times(comparison.speedup)} ({times(comparison.low)} to {times(comparison.high)}) on {result.device.name}"
+    found = [f"verified at {len(comparison.sizes)} tuned and {len(comparison.checks)} further sizes, "
+             f"in {comparison.processes} fresh processes", f"  claimed: {then}", f"  now:     {now}"]  # fmt: skip
+    for row in comparison.sizes:
+        before, after = milliseconds(row.baseline_ms), milliseconds(row.best_ms)
+        found.append(f"  {row.size}: {before} -> {after}, {times(row.speedup)}")
+    evolved = sum(not check.fallback for check in comparison.checks)
+    found.append(f"  {evolved} of the further sizes ran the evolved kernel, the others its fallback")
+    if not result.same_text:
+        found.append("  its genes give another text than they gave then (target, kernel file or version changed)")
+    if not result.faster:
+        found.append("  it is not faster than the kernel as it is, beyond the interval")
+    return found
+
+
+def _say(done: int, of: int) -> None:
+    click.echo(f"process {done} of {of}", err=True)
