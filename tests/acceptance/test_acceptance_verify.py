@@ -44,7 +44,7 @@ def test_a_result_is_proven_again_and_a_broken_one_is_not(
     assert answer["claimed"]["median"] == claimed["speedup"]["median"]
 
     reference = moved.parent / "reference.py"
-    reference.write_text(reference.read_text() + "\n_right = product\n\n\ndef product(*a, **k):\n"
+    reference.write_text(reference.read_text() + "\n_right = matmul\n\n\ndef matmul(*a, **k):\n"
                          "    return {name: value + 1 for name, value in _right(*a, **k).items()}\n")  # fmt: skip
     broken = program("verify", moved / "best.json", "--processes", "2")
     assert broken.returncode == 2  # the kernel as it is does not match the reference any more
