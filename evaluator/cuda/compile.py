@@ -46,7 +46,7 @@ def compile_variant(
         raise BackendFailure(Status.COMPILE_ERROR, _shorten(complaints(result.log) or result.log))
     sizes = parameter_sizes(result.cubin)
     for launch in variant.launches:
-        if launch.entry not in entries:
+        if launch.entry not in entries and launch.entry not in sizes:
             text = f'the compiled source has no kernel named {launch.entry}; write its name with extern "C"'
             raise BackendFailure(Status.COMPILE_ERROR, text)
     launches = [launch for call in trials for launch in call.launches]
@@ -81,7 +81,7 @@ def _check_parameters(launch: BoundLaunch, sizes: tuple[int, ...] | None) -> Non
 
 
 def _resources(architecture: str, entries: Mapping[str, Entry], launches: Sequence[BoundLaunch]) -> Resources:
-    """Of the most demanding entry; the lowest occupancy of all launches.
+    """Of the most demanding entry; the lowest occupancy of all launches. Unknown if the log does not tell.
 
     Raises:
         BackendFailure: With LIMIT if a block does not fit on a multiprocessor.
@@ -89,10 +89,10 @@ def _resources(architecture: str, entries: Mapping[str, Entry], launches: Sequen
     facts = ARCHITECTURES.get(architecture)
     shares = []
     for launch in launches:
-        threads, entry = prod(launch.block), entries[launch.entry]
-        shared = entry.shared_bytes + launch.shared_bytes
-        if facts is None:
+        threads, entry = prod(launch.block), entries.get(launch.entry)
+        if facts is None or entry is None:
             continue
+        shared = entry.shared_bytes + launch.shared_bytes
         shares.append(facts.occupancy(threads, entry.registers, shared))
         if shares[-1] == 0.0:
             text = (
@@ -100,11 +100,13 @@ def _resources(architecture: str, entries: Mapping[str, Entry], launches: Sequen
                 f"{entry.registers} registers, {shared} bytes of shared memory"
             )
             raise BackendFailure(Status.LIMIT, text)
+    if not entries:
+        return Resources()
     return Resources(
-        registers=max((entry.registers for entry in entries.values()), default=0),
-        spills_bytes=max((entry.spill_bytes for entry in entries.values()), default=0),
-        shared_bytes=max((entry.shared_bytes for entry in entries.values()), default=0),
-        private_bytes=max((entry.frame_bytes for entry in entries.values()), default=0),
+        registers=max(entry.registers for entry in entries.values()),
+        spills_bytes=max(entry.spill_bytes for entry in entries.values()),
+        shared_bytes=max(entry.shared_bytes for entry in entries.values()),
+        private_bytes=max(entry.frame_bytes for entry in entries.values()),
         occupancy=min(shares, default=None),
     )
 

@@ -113,9 +113,9 @@ class CudaPlatform:
         )
 
     def environment(self, info: DeviceInfo, session: Path) -> Mapping[str, str]:
-        """Nothing: devices are numbered alike in every process."""
+        """No cache of compiled code in the user's home: machine code is loaded as it is, and logs are wanted."""
         del info, session
-        return {}
+        return {"CUDA_CACHE_DISABLE": "1"}
 
     def facts(self, index: int) -> DeviceFacts:
         """Hardware, limits, toolchain and language of a device."""

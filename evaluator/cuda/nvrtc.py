@@ -18,6 +18,7 @@ from pathlib import Path
 _WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu13", "nvidia-cuda-nvrtc-cu12")
 _FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 _MAJORS = (13, 12)
+_NO_CACHE = "--no-cache"  # newer libraries remember results in the user's home, but not the assembler's log
 _LIBRARY = re.compile(r"libnvrtc\.so\.(\d+)$")
 MISSING = (
     "the compiler library NVRTC is missing: `pip install nvidia-cuda-nvrtc` (CUDA 13) or "
@@ -64,6 +65,9 @@ class Nvrtc:
         else:
             raise NvrtcMissing(MISSING)
         self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        self._fresh: tuple[str, ...] = ()
+        if _NO_CACHE not in self.compile("", "probe.cu", (_NO_CACHE,)).log:  # an older one complains of the option
+            self._fresh = (_NO_CACHE,)
 
     @property
     def version(self) -> str:
@@ -85,7 +89,7 @@ class Nvrtc:
         if created != 0:
             return Compilation(b"", self._explain(created))
         try:
-            texts = [option.encode() for option in options]
+            texts = [option.encode() for option in (*self._fresh, *options)]
             code = self._library.nvrtcCompileProgram(program, len(texts), (ctypes.c_char_p * len(texts))(*texts))
             log = self._fetch(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
             if code != 0:

@@ -31,6 +31,7 @@ HEAD = "KERNEL void axpb(GLOBAL const float *A, GLOBAL const float *B, GLOBAL fl
 INDEX = "int c = GID; int r = GID2; "
 BODY = "C[r * N + c] = alpha * A[r * N + c] + B[c];"
 GOOD = f"{HEAD}{INDEX}if (r < M && c < N) {BODY} }}"
+ALWAYS = "*(GLOBAL const volatile float *)A > -1e30f"  # a condition that holds, and that no compiler may assume
 REFERENCE = """import numpy as np
 def axpb(inputs, sizes):
     assert inputs["A"].dtype == np.float64 and inputs["A"].shape == (sizes["M"], sizes["N"])
@@ -169,7 +170,7 @@ class EvaluatorContract:
         assert "1048576 threads" in compiled.message
 
     def test_an_infinite_loop_is_killed(self, evaluator: LocalEvaluator) -> None:
-        text = f"{HEAD}{INDEX}volatile int w = 1; if (M == 61) while (w) ; if (r < M && c < N) {BODY} }}"
+        text = f"{HEAD}{INDEX}if (M == 61) while ({ALWAYS}) ; if (r < M && c < N) {BODY} }}"
         start = time.monotonic()
         failure = self.failure(evaluator, text)
         assert failure.status is Status.TIMEOUT and failure.size == "M=61,N=97"
@@ -177,7 +178,7 @@ class EvaluatorContract:
         self.still_works(evaluator)
 
     def test_an_infinite_loop_in_every_launch(self, evaluator: LocalEvaluator) -> None:
-        result = self.result(evaluator, self.variant(f"{HEAD}volatile int w = 1; while (w) ; C[0] = 0.0f; }}"))
+        result = self.result(evaluator, self.variant(f"{HEAD}while ({ALWAYS}) ; C[0] = 0.0f; }}"))
         status = result.status if isinstance(result, Compiled) else result.failure and result.failure.status
         assert status is Status.TIMEOUT
         self.still_works(evaluator)
@@ -326,7 +327,7 @@ class EvaluatorContract:
 
     def test_what_looks_too_good_is_refused(self, cache: Path) -> None:
         """The baseline dawdles above the roofline's bound; the variant is below it, as if it left work out."""
-        slow = f"volatile int w = 0; if (GID + GID2 == 0) for (int i = 0; i < {self.dawdle}; i++) w = i; "
+        slow = f"if (GID + GID2 == 0) for (int i = 0; i < {self.dawdle} && {ALWAYS}; i++) ; "
         settings = EvaluatorSettings(cache_dir=cache, sample_budget_s=0.1)
         with LocalEvaluator(spec(), self.device, settings, None, 7) as probe:
             peak = probe.device.peak_gflops

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,17 +13,12 @@ from evaluator.cuda.nvrtc import Nvrtc, NvrtcMissing
 from evaluator.cuda.occupancy import ARCHITECTURES
 from evaluator.plan import BoundLaunch, Call, bind
 from evaluator.result import Status
-from evo.campaign import load_campaign
-from genome.genes import Gene, Genome
 from genome.limits import DeviceLimits
-from genome.lower import lower
-from genome.moves import moves
 from genome.sizes import SizeExpr
 from genome.spec import KernelSpec
-from genome.transforms.builtin import BUILTIN
 from genome.variant import GridAxis, Launch, Target, Variant
+from tests.contract.walks import EXAMPLES, example, walk
 
-EXAMPLES = sorted(path.parent.name for path in Path(__file__).parents[2].glob("examples/*/campaign.yaml"))
 TARGETS = ("sm_80", "sm_90")
 LIMITS = DeviceLimits()
 SPILLING = """extern "C" __global__ void k(const float* a, float* b, int n) {
@@ -49,29 +42,6 @@ def nvrtc() -> Nvrtc:
         pytest.skip(str(missing))
 
 
-def example(name: str) -> KernelSpec:
-    return load_campaign(Path(__file__).parents[2] / "examples" / name / "campaign.yaml").spec
-
-
-def walk(spec: KernelSpec, seed: int, steps: int) -> Variant:
-    """A variant at the end of a random walk over the moves."""
-    rng = np.random.default_rng(seed)
-    genome, variant = Genome(), lower(spec, Genome(), BUILTIN, Target.CUDA, LIMITS)
-    for _ in range(steps):
-        found = moves(spec, genome, BUILTIN, Target.CUDA, LIMITS)
-        if not found:
-            break
-        move = found[rng.integers(len(found))]
-        params = {name: values[rng.integers(len(values))] for name, values in move.domain.items()}
-        genes = tuple(gene for gene in genome.genes if gene != move.current)
-        longer = Genome((*genes, Gene.of(move.transform.name, move.site, **params)))
-        printed = lower(spec, longer, BUILTIN, Target.CUDA, LIMITS)
-        if isinstance(printed, Variant):
-            genome, variant = printed.genome, printed
-    assert isinstance(variant, Variant)
-    return variant
-
-
 def built(nvrtc: Nvrtc, architecture: str, spec: KernelSpec, variant: Variant) -> Binary:
     sizes = [size for size in (*spec.sizes, *spec.check_sizes) if variant.guard.holds(size.env)]
     return compile_variant(
@@ -82,8 +52,8 @@ def built(nvrtc: Nvrtc, architecture: str, spec: KernelSpec, variant: Variant) -
 @pytest.mark.parametrize("architecture", TARGETS)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_compile_with_their_resources(nvrtc: Nvrtc, name: str, architecture: str) -> None:
-    spec = example(name)
-    variants = {variant.digest(): variant for variant in (walk(spec, seed, 3 * seed) for seed in range(4))}
+    spec = example(name).spec
+    variants = {variant.digest(): variant for variant in (walk(spec, seed, 3 * seed, LIMITS) for seed in range(4))}
     assert len(variants) >= 3
     for variant in variants.values():
         try:

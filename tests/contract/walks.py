@@ -1,0 +1,43 @@
+"""Variants at the end of random walks over the moves of an example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from evo.campaign import Campaign, load_campaign
+from genome.genes import Gene, Genome
+from genome.limits import DeviceLimits
+from genome.lower import lower
+from genome.moves import moves
+from genome.spec import KernelSpec
+from genome.transforms.builtin import BUILTIN
+from genome.variant import Target, Variant
+
+_FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(path.parent.name for path in _FOLDER.glob("*/campaign.yaml"))
+
+
+def example(name: str) -> Campaign:
+    """The campaign of an example."""
+    return load_campaign(_FOLDER / name / "campaign.yaml")
+
+
+def walk(spec: KernelSpec, seed: int, steps: int, limits: DeviceLimits) -> Variant:
+    """A CUDA variant after some random moves; the baseline after none."""
+    rng = np.random.default_rng(seed)
+    genome, variant = Genome(), lower(spec, Genome(), BUILTIN, Target.CUDA, limits)
+    for _ in range(steps):
+        found = moves(spec, genome, BUILTIN, Target.CUDA, limits)
+        if not found:
+            break
+        move = found[rng.integers(len(found))]
+        params = {name: values[rng.integers(len(values))] for name, values in move.domain.items()}
+        genes = tuple(gene for gene in genome.genes if gene != move.current)
+        longer = Genome((*genes, Gene.of(move.transform.name, move.site, **params)))
+        printed = lower(spec, longer, BUILTIN, Target.CUDA, limits)
+        if isinstance(printed, Variant):
+            genome, variant = printed.genome, printed
+    assert isinstance(variant, Variant)
+    return variant
