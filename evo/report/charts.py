@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -88,15 +88,14 @@ def _credit_area(axes: Axes, credit: Sequence[CreditPoint], colours: dict[str, s
                 handlelength=0.9, handleheight=0.9)  # fmt: skip
 
 
-def roofline_png(result: CampaignResult) -> bytes | None:
-    """Placement before and after below the device's roofline; None where nothing is known of the work."""
-    before, after = dict(result.profile_before), dict(result.profile_after)
+def roofline_png(device: DeviceInfo, before: Mapping[str, Profile], after: Mapping[str, Profile]) -> bytes | None:
+    """Placement by size, before and after, below the device's roofline; None where nothing is known of the work."""
     placed = [(label, before[label], after.get(label)) for label in before if _placed(before[label])]
     if not placed:
         return None
     figure, axes = _figure()
     points = [profile for _, first, second in placed for profile in (first, second) if profile and _placed(profile)]
-    _roof(axes, result.device, points)
+    _roof(axes, device, points)
     for number, (label, first, second) in enumerate(placed):
         colour = PALETTE[number % len(PALETTE)]
         # Sizes of one kernel often share an intensity: neighbours stand side by side, a few hundredths apart.

@@ -44,7 +44,8 @@ def write_outputs(
     words = Wording(transforms)
     files: dict[str, str | bytes] = {"best.json": json.dumps(best_json(campaign, result), indent=2) + "\n"}
     files |= Programs(campaign, result, transforms, words).files()
-    pictures = Pictures(convergence_png(result), agents_png(result), roofline_png(result))
+    roofline = roofline_png(result.device, dict(result.profile_before), dict(result.profile_after))
+    pictures = Pictures(convergence_png(result), agents_png(result), roofline)
     files |= {"convergence.png": pictures.convergence, "agents.png": pictures.agents}
     if pictures.roofline is not None:
         files["roofline.png"] = pictures.roofline

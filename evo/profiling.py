@@ -1,0 +1,103 @@
+"""Where a kernel stands: its bottleneck at every tuned size, as it is and with the genes of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evaluator.api import EvaluatorError
+from evaluator.result import DeviceInfo, Evaluation, Profile, Resources, Toolchain
+from evo.campaign import Campaign, CampaignError
+from evo.parts import Parts
+from evo.start import open_baseline
+from evo.trial import try_variant
+from evo.verify import Claim
+from evo.wire import build
+from genome.variant import Rejection
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel at one size. ``ms`` is the median of the timed runs."""
+
+    kernel: str
+    size: str
+    ms: float
+    profile: Profile
+    resources: Resources
+
+
+@dataclass(frozen=True)
+class Profiling:
+    """Profiles of the kernel as it is (``before``) and with genes (``after``; empty without)."""
+
+    device: DeviceInfo
+    toolchain: Toolchain
+    before: tuple[Row, ...]
+    after: tuple[Row, ...] = ()
+
+
+def profile(campaign: Campaign, claim: Claim | None = None) -> Profiling:
+    """Verifies and times the kernel (and the claim's variant) at every tuned size and says what limits it (blocks).
+
+    Raises:
+        CampaignError: If the claim's genome gives nothing that can run here.
+        EvaluatorError, DeviceError: If the device or the kernel cannot be used.
+    """
+    with build(replace(campaign, use_knowledge=False)) as parts:
+        _, measured = open_baseline(parts)
+        before = _rows("as it is", measured.evaluations)
+        after = _rows("evolved", _evolved(parts, claim)) if claim else ()
+        return Profiling(parts.evaluator.device, parts.evaluator.toolchain, before, after)
+
+
+def _evolved(parts: Parts, claim: Claim) -> tuple[Evaluation, ...]:
+    variant = parts.lower(claim.genome)
+    if isinstance(variant, Rejection):
+        raise CampaignError(f"{claim.path}: its genome cannot run on this device: {variant.reason}")
+    trial = try_variant(parts.evaluator, variant, 1, lambda: False)
+    if trial.measured is None:
+        raise EvaluatorError(f"{claim.path}: its kernel cannot be measured here: {trial.reason}")
+    return trial.measured.evaluations
+
+
+def _rows(kernel: str, evaluations: Sequence[Evaluation]) -> tuple[Row, ...]:
+    return tuple(
+        Row(kernel, e.size, e.timing.median_ms, e.profile, e.resources)
+        for e in evaluations
+        if e.timing is not None and e.profile is not None
+    )
+
+
+def profiling_json(result: Profiling) -> dict[str, Any]:
+    """The profiles as plain data: milliseconds, FLOP, bytes, GFLOP/s, GB/s, shares of 1."""
+    device = result.device
+    return {
+        "device": device.name,
+        "toolchain": result.toolchain.label,
+        "peaks": {"bandwidth_gbs": device.bandwidth_gbs, "gflops": device.peak_gflops},
+        "profiles": [_row_json(row) for row in (*result.before, *result.after)],
+    }
+
+
+def _row_json(row: Row) -> dict[str, Any]:
+    profile, resources = row.profile, row.resources
+    return {
+        "kernel": row.kernel,
+        "size": row.size,
+        "ms": row.ms,
+        "bottleneck": str(profile.bottleneck),
+        "evidence": profile.evidence,
+        "flops": profile.flops,
+        "bytes": profile.bytes,
+        "intensity": profile.intensity,
+        "gflops": profile.gflops,
+        "gbytes_per_s": profile.gbytes_per_s,
+        "roofline_fraction": profile.roofline_fraction,
+        "measured": list(profile.measured),
+        "registers": resources.registers,
+        "spills_bytes": resources.spills_bytes,
+        "shared_bytes": resources.shared_bytes,
+        "occupancy": resources.occupancy,
+    }
