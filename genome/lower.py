@@ -8,10 +8,10 @@ from math import prod
 
 from genome.analysis.effects import effects
 from genome.analysis.races import race
+from genome.conditions import size_condition
 from genome.genes import Genome
-from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
 from genome.ir.index_form import settle_indices
-from genome.ir.kernel import Aligned, AtLeast, Axis, Condition, Divisible, Equals, Holds, Kernel
+from genome.ir.kernel import Aligned, Axis, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
@@ -143,7 +143,7 @@ def _static_problem(
         return f"{size} statements after unrolling are over the limit of {limits.unrolled}"
     conflict = None if source_form else race(kernel)
     if conflict is not None:
-        return f"shared array {conflict} may be read and written between two barriers"
+        return f"{conflict} may be read and written by different threads between two barriers"
     launch = _launch(spec, kernel, target)
     for problem in spec.sizes:
         for dim, axis, most in zip("xyz", launch.grid, limits.max_grid, strict=True):
@@ -214,40 +214,3 @@ def _guard(spec: KernelSpec, kernel: Kernel) -> Guard:
             conditions.append(SizeExpr(f"({domain}) % {axis.tile} == 0"))
     alignments = tuple((c.param, c.bytes) for c in kernel.conditions if isinstance(c, Aligned))
     return Guard(tuple(dict.fromkeys(c for c in conditions if c is not None)), alignments)
-
-
-def size_condition(spec: KernelSpec, condition: Condition) -> SizeExpr | None:
-    """The condition on parameters as an expression of sizes (None for pointer alignment).
-
-    Raises:
-        ExpressionError: If a parameter's value is not an expression of sizes.
-    """
-    match condition:
-        case Divisible(expr, by):
-            return SizeExpr(f"({_sizes_text(spec, expr)}) % {by} == 0")
-        case Equals(expr, value):
-            return SizeExpr(f"({_sizes_text(spec, expr)}) == {value}")
-        case AtLeast(expr, value):
-            return SizeExpr(f"({_sizes_text(spec, expr)}) >= {value}")
-        case Holds(size):
-            return size
-        case Aligned():
-            return None
-
-
-def _sizes_text(spec: KernelSpec, expr: Expr) -> str:
-    match expr:
-        case Const() if expr.value is not None:
-            return str(expr.value)
-        case Var(name):
-            arg = spec.arg(name)
-            if arg is None or not isinstance(arg.value, SizeExpr):
-                raise ExpressionError(f"{name} is not given by the campaign as an expression of sizes")
-            return f"({arg.value})"
-        case Unary("-", operand):
-            return f"(-{_sizes_text(spec, operand)})"
-        case Binary(op, left, right) if op in ("+", "-", "*", "/", "%"):
-            return f"({_sizes_text(spec, left)} {'//' if op == '/' else op} {_sizes_text(spec, right)})"
-        case Cast(_, operand):
-            return _sizes_text(spec, operand)
-    raise ExpressionError("the condition is not an expression of sizes")

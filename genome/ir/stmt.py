@@ -44,6 +44,8 @@ class Loop(Stmt):
     Attributes:
         step: A positive constant.
         unroll: None for no pragma, 0 for full unrolling, n for ``#pragma unroll n``.
+        origin: For a part of a loop that lanes share, the loop's name: a lane has the same elements in all loops over
+            it, and nobody else's.
     """
 
     var: str
@@ -54,6 +56,7 @@ class Loop(Stmt):
     role: LoopRole = LoopRole.SEQUENTIAL
     unroll: int | None = None
     ctype: str = "int"
+    origin: str = ""
 
     @property
     def trip(self) -> int | None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
+from genome.analysis.iterations import SharingError
+from genome.conditions import sized
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Var
 from genome.ir.kernel import Kernel, Lanes
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.group_reduce import WARP, Group
-from genome.transforms.sharing import Shared, SharingError, share
+from genome.transforms.sharing import Shared, share
 from genome.transforms.sites import axis_sites
 from genome.variant import Target
 
@@ -64,9 +66,12 @@ class Cooperate:
         if threads * others > context.limits.max_threads or threads > context.limits.max_block[0]:
             return Refusal(f"a block of {threads * others} threads is over the limit of {context.limits.max_threads}")
         try:
-            _trial(kernel, _lanes(params, context), not context.assumptions.reassociation)
+            shared = _trial(kernel, _lanes(params, context), not context.assumptions.reassociation)
         except SharingError as error:
             return Refusal(str(error), error.grant)
+        for condition in shared.conditions:
+            if not sized(context.spec, condition):
+                return Refusal("what it relies on is not an expression of sizes, so the host cannot check it")
         return None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:

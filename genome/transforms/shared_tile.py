@@ -231,9 +231,7 @@ class _Staging:
             return replace(kernel, body=stage(kernel.body))
         return replace(kernel, body=_replace_loop(kernel.body, plan.region, stage))
 
-    def _copy(
-        self, kernel: Kernel, plan: _Plan, sizes: list[int], order: list[int], name: str, thread: str
-    ) -> Loop:
+    def _copy(self, kernel: Kernel, plan: _Plan, sizes: list[int], order: list[int], name: str, thread: str) -> Loop:
         """Cooperative loop over the elements ``thread_id + round * threads`` of the box, unit stride fastest."""
         threads = prod(extent for _, extent in kernel.threads)
         total = prod(sizes)

@@ -15,34 +15,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from genome.analysis.dependence import FissionError, fission
-from genome.analysis.effects import effects, is_pure
-from genome.analysis.reductions import (
-    SUPPORTED,
-    NotAReduction,
-    Reduction,
-    accumulate_into,
-    carried_scalars,
-    find_reductions,
-)
+from genome.analysis.effects import is_pure
+from genome.analysis.iterations import SharingError, independent
+from genome.analysis.reductions import SUPPORTED, Reduction, accumulate_into
 from genome.analysis.touches import Touches, touches
-from genome.ir.expr import Binary, Call, Expr, Index, Select, Var, accesses, integer, names
-from genome.ir.kernel import AtLeast, Condition, Divisible, Kernel, Lanes
+from genome.ir.expr import Binary, Expr, Select, Var, accesses, integer, names
+from genome.ir.kernel import Condition, Divisible, Kernel, Lanes
 from genome.ir.poly import multiple_of, poly, simplify
-from genome.ir.print_functions import ATOMICS
 from genome.ir.print_source import name_types
 from genome.ir.stmt import (
     Assign,
     Barrier,
     Body,
     Decl,
-    ExprStmt,
     If,
     Loop,
     LoopRole,
     Opaque,
     Space,
     Stmt,
-    expressions,
     flatten,
     map_stmts,
     substitute_body,
@@ -51,14 +42,6 @@ from genome.ir.stmt import (
 from genome.transforms.group_reduce import Group, Partial, group_reduce
 from genome.transforms.nests import NameSource
 from genome.transforms.strip import renamed, signed_range
-
-
-class SharingError(Exception):
-    """The body cannot be shared; the message says why, ``grant`` which assumption would allow it."""
-
-    def __init__(self, reason: str, grant: str = "") -> None:
-        super().__init__(reason)
-        self.grant = grant
 
 
 @dataclass(frozen=True)
@@ -138,8 +121,9 @@ class _Sharer:
             return self._share_loop(loop, reductions, again)
         bounds = self._uniform(loop.lower, counters) and self._uniform(loop.upper, counters)
         if bounds and self._holds_shareable(loop):
-            inner = self._body(loop.body, counters | {loop.var}, again=True)
-            if touches(loop.body, self.pointers).written:
+            exchanged = bool(touches(loop.body, self.pointers).written)
+            inner = self._body(loop.body, counters | {loop.var}, again=not exchanged)
+            if exchanged:
                 inner = (*inner, Barrier())  # the next iteration may read what other lanes wrote in this one
                 self.pending = Touches()
             return (replace(loop, body=inner),)
@@ -194,68 +178,16 @@ class _Sharer:
 
     def _plan(self, loop: Loop) -> tuple[tuple[Reduction, ...], tuple[Condition, ...]]:
         """The reductions of a loop whose iterations are independent but for them, and what that relies on."""
-        if loop.step != 1 or loop.role is not LoopRole.SEQUENTIAL:
-            raise SharingError(f"the loop over {loop.var} does not step by one")
-        written = set(written_names(loop.body))
-        if written & (set(names(loop.lower)) | set(names(loop.upper))):
-            raise SharingError(f"the loop over {loop.var} changes its own bounds")
         if loop.trip is not None and loop.trip < self.lanes.threads:
             raise SharingError(f"the loop over {loop.var} has only {loop.trip} iterations")
-        try:
-            reductions = find_reductions(loop.body, carried_scalars(loop.body))
-        except NotAReduction as error:
-            raise SharingError(str(error)) from error
-        for reduction in reductions:
+        free = independent(loop, self.pointers, self.scalars, self.lanes.no_alias)
+        for reduction in free.reductions:
             ctype = self.types.get(reduction.name, "")
             if ctype not in SUPPORTED:
                 raise SharingError(f"{reduction.name} of type {ctype or 'unknown'} cannot be exchanged")
             if self.exact and not reduction.exact(ctype):
                 raise SharingError(f"the sum in {reduction.name} would be reordered", "assume.reassociation")
-        own = {s.name for s in flatten(loop.body) if isinstance(s, Decl)} | {loop.var}
-        own |= {s.var for s in flatten(loop.body) if isinstance(s, Loop)} | {r.name for r in reductions}
-        for name in written_names(loop.body):
-            if name not in own | self.pointers:
-                raise SharingError(f"{name} is carried from one iteration to the next")
-        return reductions, self._check_memory(loop)
-
-    def _check_memory(self, loop: Loop) -> tuple[Condition, ...]:
-        """Refuses loops whose iterations may meet in memory; returns what the answer relies on."""
-        for stmt in flatten(loop.body):
-            if isinstance(stmt, ExprStmt):
-                if not (isinstance(stmt.value, Call) and stmt.value.function in ATOMICS):
-                    raise SharingError("the loop calls a function that the engine does not see into")
-            elif not all(is_pure(expr) for expr in expressions(stmt)):
-                raise SharingError("the loop uses the result of an atomic or of an unknown function")
-        all_of = touches(loop.body, self.pointers)
-        if all_of.written and len(all_of.read | all_of.written) > 1 and not self.lanes.no_alias:
-            raise SharingError("arrays of the loop may overlap", "assume.no_alias")
-        stores = [store for store in effects(loop.body).stores if store.array in self.pointers]
-        return tuple(condition for store in stores for condition in self._check_store(loop, store))
-
-    def _check_store(self, loop: Loop, store: Index) -> tuple[Condition, ...]:
-        """Each iteration must have an element of its own, and touch no other one of the array."""
-        if len(store.subscripts) != 1:
-            raise SharingError(f"{store.array} has more than one subscript")
-        address = poly(store.subscripts[0])
-        split = address.coefficient(loop.var)
-        if split is None or not split[0].terms:
-            raise SharingError(f"iterations of {loop.var} may write the same element of {store.array}")
-        inside = {s.var for s in flatten(loop.body) if isinstance(s, Loop)} | set(written_names(loop.body))
-        inside |= {s.name for s in flatten(loop.body) if isinstance(s, Decl)}
-        if any(name in inside for atom in split[1].atoms for name in names(atom)):
-            raise SharingError(f"the address of {store.array} depends on more than {loop.var}")
-        seen, updated = effects(loop.body), touches(loop.body, self.pointers).written
-        for access in (*seen.reads, *seen.stores):
-            if access.array == store.array and (len(access.subscripts) != 1 or poly(access.subscripts[0]) != address):
-                raise SharingError(f"an iteration of {loop.var} touches elements of {store.array} that another writes")
-        if store.array in updated and any(isinstance(s, ExprStmt) and store.array in names(s.value)
-                                          for s in flatten(loop.body)):  # fmt: skip
-            raise SharingError(f"{store.array} is stored to and updated by an atomic")
-        if split[0].constant is not None:
-            return ()
-        if not all(isinstance(atom, Var) and atom.name in self.scalars for atom in split[0].atoms):
-            raise SharingError(f"the stride of {store.array} is not known to differ from zero")
-        return (AtLeast(split[0].to_expr(), 1),)
+        return free.reductions, free.conditions
 
     def _share_loop(self, loop: Loop, reductions: Sequence[Reduction], again: bool) -> Body:
         self.shared_loops += 1
@@ -299,7 +231,7 @@ class _Sharer:
                 body = fission(body, (lane_loop,))
             except FissionError as error:
                 raise SharingError(str(error)) from error
-        main = Loop(outer, integer(0), rounds, body, ctype=loop.ctype)
+        main = Loop(outer, integer(0), rounds, body, ctype=loop.ctype, origin=loop.var)
         if divides:
             if extent.constant is None:
                 self.conditions[Divisible(extent.to_expr(), width)] = None
@@ -319,7 +251,8 @@ class _Sharer:
 
     def _strided(self, loop: Loop, var: str, lower: Expr, upper: Expr, suffix: str) -> Loop:
         body = substitute_body(renamed(loop.body, self.source.fresh, suffix), {loop.var: Var(var)})
-        return Loop(var, lower, upper, body, step=self.lanes.threads, role=LoopRole.REMAINDER, ctype=loop.ctype)
+        part = replace(loop, var=var, lower=lower, upper=upper, body=body, step=self.lanes.threads)
+        return replace(part, role=LoopRole.REMAINDER, origin=loop.var)
 
     def _rounds(self, loop: Loop, start: Expr, width: int) -> Expr:
         extent = poly(loop.upper) - poly(start)

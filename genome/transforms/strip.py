@@ -145,6 +145,7 @@ def split_loop(loop: Loop, factor: int, outer: str, inner: str, kernel: Kernel, 
     body = substitute_body(loop.body, {loop.var: Binary("+", Var(outer), Var(inner))})
     strip = Loop(inner, Const("0"), integer(factor), body, role=LoopRole.STRIP, unroll=unroll, ctype=loop.ctype)
     main = Loop(outer, low, limit, (strip,), step=factor, role=LoopRole.TILE, ctype=loop.ctype)
+    main = replace(main, origin=loop.origin)
     if divides:
         return (main,)
     rest = replace(loop, lower=limit, role=LoopRole.REMAINDER, body=renamed(loop.body, kernel.fresh, "rest"))

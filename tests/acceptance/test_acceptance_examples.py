@@ -20,6 +20,12 @@ SMALLER = {
     "nbody": [{"n": 640}],
     "gelu": [{"n": 50000}],
     "softmax": [{"rows": 256, "cols": 256}],
+    "layernorm": [{"rows": 256, "cols": 256}],
+    "gemv": [{"M": 512, "N": 512}],
+    "sum": [{"n": 20000}],
+    "histogram": [{"n": 50000}],
+    "conv3x3": [{"IC": 4, "OC": 4, "H": 64, "W": 64}],
+    "vector_add": [{"n": 50000}],
 }
 PROMISED = ("best.cu", "best.cl", "best.json", "changes.md", "report.html")
 FIELDS = {"kernel", "device", "sizes", "genome", "steps", "options", "speedup", "verified", "evaluations", "pruned",

@@ -1,0 +1,54 @@
+"""Conditions on a kernel's parameters as expressions of the campaign's sizes: what the host guard checks."""
+
+from __future__ import annotations
+
+from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
+from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Holds
+from genome.sizes import ExpressionError, SizeExpr
+from genome.spec import KernelSpec
+
+
+def size_condition(spec: KernelSpec, condition: Condition) -> SizeExpr | None:
+    """The condition on parameters as an expression of sizes (None for pointer alignment).
+
+    Raises:
+        ExpressionError: If a parameter's value is not an expression of sizes.
+    """
+    match condition:
+        case Divisible(expr, by):
+            return SizeExpr(f"({_sizes_text(spec, expr)}) % {by} == 0")
+        case Equals(expr, value):
+            return SizeExpr(f"({_sizes_text(spec, expr)}) == {value}")
+        case AtLeast(expr, value):
+            return SizeExpr(f"({_sizes_text(spec, expr)}) >= {value}")
+        case Holds(size):
+            return size
+        case Aligned():
+            return None
+
+
+def _sizes_text(spec: KernelSpec, expr: Expr) -> str:
+    match expr:
+        case Const() if expr.value is not None:
+            return str(expr.value)
+        case Var(name):
+            arg = spec.arg(name)
+            if arg is None or not isinstance(arg.value, SizeExpr):
+                raise ExpressionError(f"{name} is not given by the campaign as an expression of sizes")
+            return f"({arg.value})"
+        case Unary("-", operand):
+            return f"(-{_sizes_text(spec, operand)})"
+        case Binary(op, left, right) if op in ("+", "-", "*", "/", "%"):
+            return f"({_sizes_text(spec, left)} {'//' if op == '/' else op} {_sizes_text(spec, right)})"
+        case Cast(_, operand):
+            return _sizes_text(spec, operand)
+    raise ExpressionError("the condition is not an expression of sizes")
+
+
+def sized(spec: KernelSpec, condition: Condition) -> bool:
+    """True if the host can check the condition."""
+    try:
+        size_condition(spec, condition)
+    except ExpressionError:
+        return False
+    return True
