@@ -20,6 +20,9 @@ from evo.report.summary import milliseconds
 from evo.verify import read_claim
 
 
+_WIDTH = 100  # of the table; narrower terminals wrap it rather than lose a figure
+
+
 @click.command()
 @click.argument("campaign", type=click.Path(path_type=Path))
 @click.option("--genome", type=click.Path(path_type=Path), help="best.json of a run, to be profiled beside the kernel.")
@@ -51,6 +54,7 @@ def _profiles(rows: Sequence[Row]) -> dict[str, Profile]:
 
 def _print(result: Profiling) -> None:
     console, device = Console(), result.device
+    console.width = max(console.width, _WIDTH)
     console.print(f"{device.name}: {device.bandwidth_gbs:.0f} GB/s and {device.peak_gflops:.0f} GFLOP/s, measured",
                   highlight=False)  # fmt: skip
     table = Table(box=None, pad_edge=False)
@@ -67,5 +71,5 @@ def _print(result: Profiling) -> None:
     console.print(table)
     for row in (*result.before, *result.after):
         given = ", ".join(row.profile.measured) or "nothing"
-        console.print(f"{row.kernel} at {row.size}: {row.profile.evidence} (measured: {given}; the rest is the model's)",
-                      highlight=False)  # fmt: skip
+        text = f"{row.kernel} at {row.size}: {row.profile.evidence} (measured: {given}; the rest is the model's)"
+        console.print(text, highlight=False, soft_wrap=True)
