@@ -19,7 +19,6 @@ from evo.report.files import write_atomic
 from evo.report.summary import milliseconds
 from evo.verify import read_claim
 
-
 _WIDTH = 100  # of the table; narrower terminals wrap it rather than lose a figure
 
 

@@ -100,16 +100,17 @@ def roofline_png(device: DeviceInfo, before: Mapping[str, Profile], after: Mappi
         colour = PALETTE[number % len(PALETTE)]
         # Sizes of one kernel often share an intensity: neighbours stand side by side, a few hundredths apart.
         beside = 1.05 ** (number - (len(placed) - 1) / 2)
+        moved = second is not None and _placed(second)
         axes.scatter([first.intensity * beside], [first.gflops], s=46, facecolors="white", edgecolors=colour,
-                     linewidths=1.6, zorder=4)  # fmt: skip
-        if second and _placed(second):
+                     linewidths=1.6, zorder=4, label=None if moved else label)  # fmt: skip
+        if second and moved:
             arrow = {"arrowstyle": "->", "color": colour, "linewidth": 1.4, "shrinkA": 5, "shrinkB": 5}
             axes.annotate("", xy=(second.intensity * beside, second.gflops), arrowprops=arrow, zorder=3,
                           xytext=(first.intensity * beside, first.gflops))  # fmt: skip
             axes.scatter([second.intensity * beside], [second.gflops], s=46, color=colour, zorder=4, label=label)
     axes.set_xlabel("arithmetic intensity, FLOP/byte")
     axes.set_ylabel("GFLOP/s")
-    _legend(axes, title="before (open) and after (filled)")
+    _legend(axes, title="before (open) and after (filled)" if after else "")
     return _png(figure)
 
 
