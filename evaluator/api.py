@@ -57,6 +57,19 @@ class SizeComparison:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """Check sizes at which the evolved kernel itself ran, and those at which its guard sent to the original one."""
+
+    evolved: tuple[str, ...]
+    fallback: tuple[str, ...]
+
+    @property
+    def enough(self) -> bool:
+        """True if at least three sizes that were not tuned on have run the evolved kernel."""
+        return len(self.evolved) >= 3
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The final proof of one champion: interleaved with the baseline in fresh processes, verified on check sizes.
 
@@ -68,6 +81,8 @@ class Comparison:
         message: Why not, for a person; empty when verified.
         processes: Fresh processes that took part.
         checks: Evaluations at the check sizes; ``fallback`` tells where the baseline ran instead.
+        gain: True if it is verified and faster than the baseline beyond its interval.
+        note: Why a ratio above one is no gain, or what limits the proof; for a person.
     """
 
     variant: str
@@ -79,6 +94,14 @@ class Comparison:
     message: str = ""
     processes: int = 0
     checks: tuple[Evaluation, ...] = ()
+    gain: bool = False
+    note: str = ""
+
+    @property
+    def coverage(self) -> Coverage:
+        """Where the evolved kernel ran, and where not."""
+        evolved = tuple(check.size for check in self.checks if not check.fallback)
+        return Coverage(evolved, tuple(check.size for check in self.checks if check.fallback))
 
 
 class Evaluator(Protocol):

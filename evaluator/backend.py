@@ -148,7 +148,8 @@ class Backend(Protocol):
             trials: Calls of the variant at the campaign's sizes. Where the platform compiles at the first launch, the
                 backend runs one block of the cheapest ones.
             salt: Text that distinguishes this attempt from an earlier one that may have left a broken cache entry.
-            notify: Called with ``compile`` whenever the compiler starts and with ``trial`` whenever only a launch runs.
+            notify: Called with ``compile`` whenever the compiler starts, with ``first launch`` where it may be the
+                compiler or the launch, and with ``trial`` whenever only a launch runs.
 
         Raises:
             BackendFailure: With COMPILE_ERROR, LIMIT or LAUNCH_ERROR.

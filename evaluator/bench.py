@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from evaluator.api import EvaluatorError
 from evaluator.backend import Backend, BackendFailure, Buffer, Loaded, Placement
 from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, other_poison, poisoned
-from evaluator.inputs import SETS, Array, make_inputs, scalars
+from evaluator.defences import Defences
+from evaluator.inputs import Array, scalars
 from evaluator.oracle import widen
 from evaluator.plan import Call, array_args, output_args
 from evaluator.result import Status
@@ -18,32 +20,46 @@ from genome.spec import KernelSpec, ProblemSize, Role
 Checker = Callable[[Mapping[str, Array], Mapping[str, Array]], str]
 """(inputs, outputs) -> empty, or what is wrong."""
 
+Inputs = Callable[[int], Mapping[str, Array]]
+"""Input set -> arrays of the in and inout arguments."""
+
 
 class Bench:
     """Buffers of one size, filled with an input set, and the comparison of what a run leaves in them.
 
     Every run starts from poisoned outputs. ``expected`` holds the oracle, one mapping for each input set; ``checker``
-    is the user's own and replaces the comparison of values.
+    is the user's own and replaces the comparison of values. ``baseline_errors`` and ``notes`` belong to the input
+    sets as well: how far the baseline is off (1.0 = at the tolerance), and what is special about the values.
+    ``exponent`` is that of the set of extreme magnitudes.
     """
 
-    def __init__(self, backend: Backend, spec: KernelSpec, size: ProblemSize, seed: int) -> None:
+    def __init__(
+        self, backend: Backend, spec: KernelSpec, size: ProblemSize, make: Inputs, defences: Defences | None = None
+    ) -> None:
         self.spec, self.size = spec, size
-        self._backend = backend
-        self._inputs = tuple(make_inputs(spec, size, seed, which) for which in range(SETS))
+        self._backend, self._make, self._defences = backend, make, defences or Defences()
+        self._inputs: dict[int, Mapping[str, Array]] = {}
         self._buffers: dict[str, Buffer] = {}
         self._scratch: dict[str, Buffer] = {}
         self._set = 0
         self._poison = POISONS[0]
         self.expected: tuple[Mapping[str, Expected], ...] = ()
+        self.baseline_errors: tuple[float, ...] = ()
+        self.notes: Mapping[int, str] = {}
+        self.exponent = 0
         self.checker: Checker | None = None
-        self.baseline_error = 0.0
         self.last_ms = 0.0
+
+    @property
+    def baseline_error(self) -> float:
+        """The baseline's own error with the inputs that are loaded, relative to the tolerance."""
+        return self.baseline_errors[self._set] if self._set < len(self.baseline_errors) else 0.0
 
     def inputs_of(self, which: int) -> dict[str, Array]:
         """What a reference gets for an input set."""
-        return widen(self._inputs[which]) | {name: np.asarray(v) for name, v in scalars(self.spec, self.size).items()}
+        return widen(self._values(which)) | {name: np.asarray(v) for name, v in scalars(self.spec, self.size).items()}
 
-    def load(self, call: Call, which: int, placement: Placement | None, poison: int) -> None:
+    def load(self, call: Call, which: int, placement: Placement | None, poison: int, keep: bool = False) -> None:
         """Fills the buffers for a run.
 
         Args:
@@ -51,28 +67,37 @@ class Bench:
             which: Input set.
             placement: Where the payloads lie; None leaves them where they are.
             poison: Byte that outputs and scratch start with.
+            keep: Leave the scratch buffers as the last run left them.
 
         Raises:
             BackendFailure: With OUT_OF_MEMORY.
         """
-        self._set, self._poison = which, poison
-        self.prepare_scratch(call)
+        self._set = which if self._defences.second_inputs else 0
+        self._poison = poison if self._defences.second_poison else POISONS[0]
+        if placement is Placement.TIGHT and not self._defences.tight:
+            placement = Placement.ROOMY
+        if not keep:
+            self.prepare_scratch(call)
         for arg in array_args(self.spec):
             buffer = self._buffers.get(arg.name)
+            stale = buffer is not None and arg.role is Role.OUT and not self._defences.poison
             if buffer is None:
                 buffer = self._buffers[arg.name] = self._backend.allocate(call.buffers[arg.name])
-            if placement is not None:
+            if placement is not None and not stale:
                 buffer.place(placement, call.alignments[arg.name])
-            if arg.role is Role.OUT:
-                buffer.fill(poison)
-            else:
-                buffer.write(_bytes(self._inputs[which][arg.name]))
+            if arg.role is not Role.OUT:
+                buffer.write(_bytes(self._values(self._set)[arg.name]))
+            elif not stale:
+                buffer.fill(self._poison)
 
     def restore(self) -> None:
-        """Puts inout arguments back to their pristine values."""
+        """Before a timed run: inout arguments get their pristine values, outputs the poison."""
+        poison = self._defences.poison and self._defences.timed_poison
         for arg in array_args(self.spec):
             if arg.role is Role.INOUT:
-                self._buffers[arg.name].write(_bytes(self._inputs[self._set][arg.name]))
+                self._buffers[arg.name].write(_bytes(self._values(self._set)[arg.name]))
+            elif arg.role is Role.OUT and poison:
+                self._buffers[arg.name].fill(self._poison)
 
     def run(self, loaded: Loaded, call: Call) -> float:
         """Runs the call once; milliseconds. See ``Backend.run``."""
@@ -87,11 +112,11 @@ class Bench:
         """Empty, or which canary or input the last run changed."""
         where = self.size.label
         for name, buffer in {**self._buffers, **self._scratch}.items():
-            if damage := buffer.damage():
+            if self._defences.canaries and (damage := buffer.damage()):
                 return f"stray write at {where}: around {name}, {damage}"
         for arg in array_args(self.spec):
-            if arg.role is Role.IN:
-                pristine = _bytes(self._inputs[self._set][arg.name])
+            if arg.role is Role.IN and self._defences.inputs_kept:
+                pristine = _bytes(self._values(self._set)[arg.name])
                 changed = np.count_nonzero(self._buffers[arg.name].read() != pristine)
                 if changed:
                     return f"stray write at {where}: {changed} bytes of the input {arg.name} changed"
@@ -107,11 +132,14 @@ class Bench:
         worst = 0.0
         for arg in output_args(self.spec):
             expected = self.expected[self._set][arg.name]
-            bound = bound_for(self.spec.tolerance, arg.dtype, expected.values)
-            poison = self._poison if arg.role is Role.OUT else None
-            verdict = judge(arg.name, outputs[arg.name], expected, bound, poison, allowed, self.size.label)
+            bound = bound_for(self.spec.tolerance, arg.dtype, expected.values, self._defences)
+            poison = self._poison if arg.role is Role.OUT and self._defences.poison else None
+            verdict = judge(
+                arg.name, outputs[arg.name], expected, bound, poison, allowed, self.size.label, self._defences
+            )
             if verdict.status is not Status.OK:
-                return verdict
+                note = self.notes.get(self._set, "")
+                return replace(verdict, message=f"{verdict.message} ({note})") if note else verdict
             worst = max(worst, verdict.error)
         return Verdict(error=worst)
 
@@ -151,7 +179,13 @@ class Bench:
             if name not in self._scratch:
                 self._scratch[name] = self._backend.allocate(nbytes)
             self._scratch[name].place(Placement.ROOMY, call.alignments[name])
-            self._scratch[name].fill(other_poison(self._poison))
+            self._scratch[name].fill(other_poison(self._poison) if self._defences.scratch_poison else 0)
+
+    def _values(self, which: int) -> Mapping[str, Array]:
+        """The arrays of an input set, made when they are first needed."""
+        if which not in self._inputs:
+            self._inputs[which] = self._make(which)
+        return self._inputs[which]
 
 
 def _bytes(array: Array) -> Array:

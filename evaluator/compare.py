@@ -32,7 +32,13 @@ def bootstrap_median(values: Sequence[float], seed: int, confidence: float = _CO
 
 
 def summarise_proof(
-    variant: str, index: int, results: Sequence[Compared], sizes: Sequence[ProblemSize], seed: int, failure: str
+    variant: str,
+    index: int,
+    results: Sequence[Compared],
+    sizes: Sequence[ProblemSize],
+    seed: int,
+    failure: str,
+    believe_noise: bool = False,
 ) -> Comparison:
     """Puts together what the processes saw of one champion.
 
@@ -43,6 +49,7 @@ def summarise_proof(
         sizes: Tuned sizes with their weights.
         seed: Of the bootstrap.
         failure: What killed a process, if that was this champion; empty otherwise.
+        believe_noise: Call every ratio above one a gain.
     """
     failures = [failure] if failure else []
     failures += [result.failures[index] for result in results if result.failures[index]]
@@ -55,7 +62,15 @@ def summarise_proof(
     whole = logs @ (weights / weights.sum())
     median, low, high = (math.exp(value) for value in bootstrap_median(list(whole), seed))
     rows = tuple(_row(results, index, size, logs[:, column], seed) for column, size in enumerate(sizes))
-    return Comparison(variant, rows, median, low, high, True, "", len(results), checks)
+    gain = median > 1.0 if believe_noise else low > 1.0
+    note = "" if gain else _no_gain(median, low, high)
+    return Comparison(variant, rows, median, low, high, True, "", len(results), checks, gain, note)
+
+
+def _no_gain(median: float, low: float, high: float) -> str:
+    if median <= 1.0:
+        return f"no gain: {median:.3f}x the speed of the original kernel ({low:.3f} to {high:.3f})"
+    return f"no gain: {median:.3f}x lies inside the noise, its 95% interval is {low:.3f} to {high:.3f}"
 
 
 def _row(

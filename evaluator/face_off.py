@@ -9,16 +9,19 @@ from dataclasses import dataclass, field, replace
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure, Loaded, Placement
 from evaluator.bench import Bench
-from evaluator.correctness import POISONS
+from evaluator.coverage import covering_sizes
+from evaluator.inputs import EXTREME
 from evaluator.messages import Compared, CompareJob, Prepared
-from evaluator.plan import Call
+from evaluator.plan import Call, bind
 from evaluator.result import Evaluation, Status
 from evaluator.station import Station, bind_all
+from evaluator.store import has_oracle
 from evaluator.timing import summarise
-from genome.spec import ProblemSize
+from genome.spec import ProblemSize, Role
 
 _LEAST_ROUNDS = 3
 _MOST_ROUNDS = 15
+_MOST_SOAKED = 2000
 
 
 @dataclass
@@ -43,14 +46,17 @@ def face_off(station: Station, job: CompareJob) -> Compared:
             runner.loaded = station.backend.load(runner.prepared.binary)
             runner.calls = bind_all(station, runner.prepared, (*spec.check_sizes, *spec.sizes))
         except (BackendFailure, EvaluatorError) as error:
-            runner.failure = str(error)
+            runner.failure = _blame(error)
     for runner in runners[1:]:
-        for size in (*spec.check_sizes, *spec.sizes):
-            _verify(station, runner, size, keep=size in spec.check_sizes)
+        more = _cover(station, runners[0], runner)
+        for size in (*spec.check_sizes, *more, *spec.sizes):
+            _verify(station, runner, size, keep=size not in spec.sizes)
     share = job.budget_s / len(spec.sizes)
     for size in spec.sizes:
         _time(station, runners, size, share, job.turn)
         for runner in runners[1:]:
+            if job.turn == 0 and station.settings.defences.soak:
+                _soak(station, runner, size, station.settings.soak_s / len(spec.sizes))
             _verify_after(station, runner, size)
     seed = station.setup.seed + job.turn
     timings = tuple(
@@ -68,14 +74,16 @@ def _verify(station: Station, runner: _Runner, size: ProblemSize, keep: bool) ->
     if call is not None:
         try:
             bench = station.bench(size)
-            for which, placement in ((0, Placement.TIGHT), (1, Placement.ROOMY)):
+            for which, placement in ((0, Placement.TIGHT), (1, Placement.ROOMY), (EXTREME, Placement.ROOMY)):
+                if which == EXTREME and not bench.exponent:
+                    continue
                 verdict = station.verify(bench, runner.loaded, call, which, placement)
                 worst = max(worst, verdict.error)
                 if verdict.status is not Status.OK:
                     status, message = verdict.status, verdict.message
                     break
         except BackendFailure as failure:
-            status, message = failure.status, f"at {size.label}: {failure.message}"
+            status, message = failure.status, f"at {size.label}: {_blame(failure)}"
     runner.failure = message
     if keep:
         evaluation = Evaluation(
@@ -85,12 +93,40 @@ def _verify(station: Station, runner: _Runner, size: ProblemSize, keep: bool) ->
         runner.checks.append(evaluation)
 
 
+def _cover(station: Station, baseline: _Runner, runner: _Runner) -> tuple[ProblemSize, ...]:
+    """Further check sizes at which the evolved kernel runs, with the oracle that the baseline gives there."""
+    if runner.failure or baseline.loaded is None or not station.settings.defences.coverage:
+        return ()
+    spec, guard = station.spec, runner.prepared.variant.guard
+    have = sum(runner.calls[size.label] is not None for size in spec.check_sizes)
+    covered = []
+    for size in covering_sizes(spec, guard, have):
+        try:
+            if not has_oracle(station.setup.session, size):
+                station.variant = baseline.prepared.variant.digest()
+                station.build_oracle(size, baseline.loaded, bind(spec, baseline.prepared.variant, size))
+            call = bind(spec, runner.prepared.variant, size)
+        except (EvaluatorError, BackendFailure) as error:
+            _blame(error)
+            continue  # the campaign never promised that its kernel runs there
+        runner.calls = {**runner.calls, size.label: call}
+        covered.append(size)
+    return tuple(covered)
+
+
+def _blame(error: Exception) -> str:
+    """The message of a failure. A fatal one ends this process: what comes after it would be blamed on others."""
+    if isinstance(error, BackendFailure) and error.fatal:
+        raise error
+    return str(error)
+
+
 def _time(station: Station, runners: list[_Runner], size: ProblemSize, budget_s: float, turn: int) -> None:
     """Rounds of one run each, in an order that rotates, until the budget is used."""
     bench = station.bench(size)
     entrants = [runner for runner in runners if not runner.failure and runner.calls.get(size.label) is not None]
     calls = _common_alignment([call for runner in entrants if (call := runner.calls[size.label]) is not None])
-    bench.load(calls[0], 1, Placement.ROOMY, POISONS[1])
+    station.load_for_timing(bench, calls[0])
     station.wait("wait", size)
     with station.turn.timing():
         start = time.monotonic()
@@ -110,9 +146,30 @@ def _once(station: Station, runner: _Runner, bench: Bench, call: Call) -> float:
     bench.prepare_scratch(call)
     bench.restore()
     if station.settings.cold_cache:
-        station.backend.flush(station.settings.flush_cap_bytes)
+        station.backend.flush(station.settings.flush_cap(station.backend.info.kind))
     station.beat("time", bench.size)
     return bench.run(runner.loaded, call)
+
+
+def _soak(station: Station, runner: _Runner, size: ProblemSize, budget_s: float) -> None:
+    """Runs one after the other as an application would do: something may go wrong after many calls only."""
+    call = runner.calls.get(size.label)
+    if runner.failure or runner.loaded is None or call is None:
+        return
+    station.variant = runner.prepared.variant.digest()
+    bench = station.bench(size)
+    station.load_for_timing(bench, call)
+    start, runs, last = time.monotonic(), 0, False
+    while not last:
+        runs += 1
+        last = runs >= _MOST_SOAKED or time.monotonic() - start >= budget_s
+        if last or any(arg.role is Role.INOUT for arg in station.spec.args):
+            bench.restore()
+        station.beat("soak", size)
+        bench.run(runner.loaded, call)
+    verdict = bench.verdict(station.allowed_error(bench))
+    if verdict.status is not Status.OK:
+        runner.failure = f"right at first, no longer after {runs} runs in a row: {verdict.message}"
 
 
 def _verify_after(station: Station, runner: _Runner, size: ProblemSize) -> None:
@@ -120,7 +177,7 @@ def _verify_after(station: Station, runner: _Runner, size: ProblemSize) -> None:
     if runner.failure or runner.loaded is None or call is None:
         return
     station.variant = runner.prepared.variant.digest()
-    verdict = station.verify(station.bench(size), runner.loaded, call, 0, Placement.ROOMY)
+    verdict = station.verify(station.bench(size), runner.loaded, call, 1, Placement.ROOMY)
     if verdict.status is not Status.OK:
         runner.failure = f"right before the timing, not after it: {verdict.message}"
 

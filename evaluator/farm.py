@@ -84,7 +84,7 @@ class CompilerFarm:
 
 def _blame(job: _Job, lost: Lost) -> Built:
     """Why there is no binary. A compiler that aborts does so again: it counts as an error of the source."""
-    in_trial = lost.beat.stage == "trial"
+    in_trial = lost.beat.stage == "trial" or (lost.beat.stage == "first launch" and lost.faulted)
     if lost.timed_out:
         status = Status.TIMEOUT if in_trial else Status.COMPILE_TIMEOUT
         text = f"{'its first block' if in_trial else 'the compiler'} came to {lost.text}"

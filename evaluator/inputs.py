@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.api import EvaluatorError
+from evaluator.fillings import extreme, perturbed
 from evaluator.plan import array_args, scalar_value
 from genome.spec import ArgSpec, KernelSpec, ProblemSize, Role
 
@@ -20,28 +21,55 @@ Array = NDArray[Any]
 SETS = 2
 """Input sets of every size: each input is seen with at least two different fillings."""
 
-KINDS = (
-    "uniform", "normal", "integers", "constant", "zeros", "arange", "permutation", "monotone", "file",
-)  # fmt: skip
+EXTREME = 2
+"""A third set, of extreme magnitudes, at the check sizes at which the baseline stands it."""
+
+FIXED = ("constant", "zeros", "arange", "file")
+"""Kinds that no seed changes: in the second set their values are perturbed."""
+
+KINDS = ("uniform", "normal", "wide", "integers", "permutation", "monotone", *FIXED, "generator")
+
+Generator = Callable[[ArgSpec, ProblemSize, int], Array]
+"""Calls the user's own function for an argument at a size, with an input set."""
 
 
-def make_inputs(spec: KernelSpec, size: ProblemSize, seed: int, which: int) -> dict[str, Array]:
+def make_inputs(
+    spec: KernelSpec, size: ProblemSize, seed: int, which: int, *, perturb: bool = True, exponent: int = 0,
+    generate: Generator | None = None,
+) -> dict[str, Array]:  # fmt: skip
     """Arrays of all in and inout arguments.
 
     Args:
         spec: The kernel.
         size: Problem size.
         seed: The campaign's seed.
-        which: Input set, 0 or 1; constant, zeros, arange and file arrays are the same in both.
+        which: Input set: 0, 1 or ``EXTREME``.
+        perturb: Change constant, zeros, arange and file arrays in set 1; without it they are the same in both.
+        exponent: Magnitudes of set ``EXTREME`` reach 10 to the power of plus and minus this.
+        generate: Needed for arguments of kind ``generator``.
 
     Raises:
         EvaluatorError: If an initialiser is unknown, or its file is missing or has another shape.
     """
-    return {
-        arg.name: fill(arg, arg.extent(size.env), _generator(seed, which, size, arg.name))
-        for arg in array_args(spec)
-        if arg.role is not Role.OUT
-    }
+    made = {}
+    for arg in array_args(spec):
+        if arg.role is Role.OUT:
+            continue
+        rng = _generator(seed, which, size, arg.name)
+        if arg.init.kind == "generator":
+            made[arg.name] = _generated(arg, size, which, generate)
+            continue
+        values = fill(arg, arg.extent(size.env), rng)
+        if which == 1 and perturb and arg.init.kind in FIXED:
+            values = perturbed(values, rng)
+        made[arg.name] = extreme(arg, values, exponent, rng) if which == EXTREME else values
+    return made
+
+
+def fixed_inputs(spec: KernelSpec) -> tuple[str, ...]:
+    """Names of the inputs that no seed changes."""
+    arrays = (arg for arg in array_args(spec) if arg.role is not Role.OUT)
+    return tuple(arg.name for arg in arrays if arg.init.kind in FIXED)
 
 
 def scalars(spec: KernelSpec, size: ProblemSize) -> dict[str, np.generic]:
@@ -58,8 +86,9 @@ def fill(arg: ArgSpec, shape: tuple[int, ...], rng: np.random.Generator) -> Arra
     """One array by its initialiser.
 
     ``uniform`` defaults to [-1, 1) for floating-point and [0, 100) for integer arguments; ``normal`` to mean 0 and
-    standard deviation 1; ``integers`` to [0, 100); ``monotone`` is a sorted ``uniform``; ``arange`` and ``permutation``
-    run from 0 over all elements in row-major order.
+    standard deviation 1; ``wide`` has random signs and magnitudes that are uniform in their logarithm, from 1e-6 to
+    1e6; ``integers`` default to [0, 100); ``monotone`` is a sorted ``uniform``; ``arange`` and ``permutation`` run
+    from 0 over all elements in row-major order.
     """
     dtype = np.dtype(arg.dtype)
     params = dict(arg.init.params)
@@ -75,6 +104,8 @@ def fill(arg: ArgSpec, shape: tuple[int, ...], rng: np.random.Generator) -> Arra
             return rng.permutation(count).astype(dtype).reshape(shape)
         case "uniform":
             return _uniform(dtype, shape, params, rng)
+        case "wide":
+            return _wide(dtype, shape, params, rng)
         case "monotone":
             return np.sort(_uniform(dtype, (count,), params, rng)).reshape(shape)
         case "normal":
@@ -95,6 +126,14 @@ def _uniform(
     return rng.uniform(params.get("low", -1.0), params.get("high", 1.0), shape).astype(dtype)
 
 
+def _wide(dtype: np.dtype[Any], shape: tuple[int, ...], params: Mapping[str, float], rng: np.random.Generator) -> Array:
+    low, high = params.get("low", 1.0 if dtype.kind in "iu" else 1e-6), params.get("high", 1e6)
+    values = np.exp(rng.uniform(np.log(low), np.log(high), shape))
+    if dtype.kind != "u":
+        values *= rng.choice((-1.0, 1.0), shape)
+    return (np.rint(values) if dtype.kind in "iu" else values).astype(dtype)
+
+
 def _load(arg: ArgSpec, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     path = Path(arg.init.path)
     try:
@@ -103,6 +142,24 @@ def _load(arg: ArgSpec, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     except (OSError, ValueError, KeyError) as error:
         text = f"argument '{arg.name}': cannot read {path} ({error}); give a .npy or .npz file"
         raise EvaluatorError(text) from error
-    if data.shape != shape:
-        raise EvaluatorError(f"argument '{arg.name}': {path} has shape {data.shape}, the campaign says {shape}")
-    return np.ascontiguousarray(data, dtype)
+    return shaped(arg, data, shape, dtype, str(path))
+
+
+def _generated(arg: ArgSpec, size: ProblemSize, which: int, generate: Generator | None) -> Array:
+    if generate is None:
+        raise EvaluatorError(f"argument '{arg.name}': there is no process to run its generator in")
+    return shaped(arg, generate(arg, size, which), arg.extent(size.env), np.dtype(arg.dtype), arg.init.path)
+
+
+def shaped(arg: ArgSpec, data: Any, shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> Array:
+    """A user's array in an argument's dtype.
+
+    Raises:
+        EvaluatorError: If it has another shape or holds no real numbers.
+    """
+    array = np.asarray(data)
+    if array.shape != shape:
+        raise EvaluatorError(f"argument '{arg.name}': {where} has shape {array.shape}, the campaign says {shape}")
+    if array.dtype.kind not in "fiub":
+        raise EvaluatorError(f"argument '{arg.name}': {where} holds {array.dtype}; expected real numbers")
+    return np.ascontiguousarray(array, dtype)

@@ -14,6 +14,7 @@ from typing import Any
 from evaluator.messages import Beat
 from evaluator.process import Child, ChildDied
 
+_FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _START_S = 60.0  # imports and driver start of a fresh process
 
 
@@ -26,12 +27,14 @@ class Lost:
         timed_out: True if its deadline passed.
         text: How it ended, for a person.
         killed: True if somebody else killed it (SIGKILL, SIGTERM): the job is not to blame.
+        faulted: True if it died of an instruction of its own, such as an access outside of its memory.
     """
 
     beat: Beat
     timed_out: bool
     text: str
     killed: bool = False
+    faulted: bool = False
 
 
 class Lane:
@@ -93,7 +96,7 @@ class Lane:
                 self._beat = message
         except ChildDied as death:
             cause = self._child.ended_by()
-            return self._lose(False, str(death), cause in (signal.SIGKILL, signal.SIGTERM))
+            return self._lose(False, str(death), cause in (signal.SIGKILL, signal.SIGTERM), cause in _FAULTS)
         if time.monotonic() > self._beat.at + self._beat.allowed_s:
             return self._lose(True, f"no end within {self._beat.allowed_s:.3g} s")
         return None
@@ -109,7 +112,7 @@ class Lane:
             self._child.kill()
             self._child = None
 
-    def _lose(self, timed_out: bool, text: str, killed: bool = False) -> Lost:
-        lost = Lost(self._beat, timed_out, text, killed)
+    def _lose(self, timed_out: bool, text: str, killed: bool = False, faulted: bool = False) -> Lost:
+        lost = Lost(self._beat, timed_out, text, killed, faulted)
         self.stop()
         return lost

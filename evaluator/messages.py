@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evaluator.accounts import Spent
 from evaluator.backend import Binary, Peaks
 from evaluator.oracle import Reference
 from evaluator.result import Evaluation, Status, Timing
@@ -41,6 +42,7 @@ class Setup:
         session: Folder of this evaluator's files (oracle arrays, caches, locks), gone when it closes.
         peaks: Measured ceilings.
         work: Operations by size label.
+        perturb: Change fixed inputs in the second set; False after the baseline failed with them changed.
     """
 
     spec: KernelSpec
@@ -51,6 +53,7 @@ class Setup:
     session: Path
     peaks: Peaks = field(default_factory=Peaks)
     work: Mapping[str, Work] = field(default_factory=dict)
+    perturb: bool = True
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,19 @@ class MeasureJob:
 
 
 @dataclass(frozen=True)
+class RetimeJob:
+    """To a device process: time the baseline again at the tuned sizes."""
+
+
+@dataclass(frozen=True)
+class Retimed:
+    """The baseline's timing now, by size label."""
+
+    timings: Mapping[str, Timing]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class CompareJob:
     """To a fresh device process: verify all these and time them interleaved; the first one is the baseline."""
 
@@ -130,10 +146,11 @@ class CompareJob:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Evaluations of a job: tuned sizes and check sizes."""
+    """Evaluations of a job: tuned sizes and check sizes; and what it took."""
 
     evaluations: tuple[Evaluation, ...]
     checks: tuple[Evaluation, ...]
+    spent: Spent = field(default_factory=Spent)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from evaluator.api import EvaluatorError
 from evaluator.inputs import Array
 from evaluator.plan import output_args
 from evaluator.process import Child, ChildDied
-from genome.spec import KernelSpec, ProblemSize
+from genome.spec import ArgSpec, KernelSpec, ProblemSize
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,14 @@ class ReferenceProcess:
         raise EvaluatorError(
             f"{self._name} returned {type(answer).__name__}; a checker returns True, False or a message"
         )
+
+    def generate(self, arg: ArgSpec, size: ProblemSize, seed: int) -> Any:
+        """What a generator ``function(shape, sizes, seed)`` gives for an argument.
+
+        Raises:
+            EvaluatorError: If it raises or hangs.
+        """
+        return self._call((arg.extent(size.env), size.env, seed), size)
 
     def close(self) -> None:
         """Ends the child."""

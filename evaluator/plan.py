@@ -155,6 +155,25 @@ def static_problem(spec: KernelSpec, variant: Variant, limits: DeviceLimits) -> 
     return ""
 
 
+def over_memory(call: Call, memory_bytes: int) -> str:
+    """Empty if all buffers of a call fit the device's memory together, else by how much not, for a person."""
+    needed = sum(call.buffers.values()) + sum(call.scratch.values())
+    if not memory_bytes or needed <= memory_bytes:
+        return ""
+    most, size = max((size, name) for name, size in (*call.buffers.items(), *call.scratch.items()))
+    return (
+        f"its buffers take {needed:.4g} bytes together ('{size}' alone {most:.4g}); the device has {memory_bytes:.4g}"
+    )
+
+
+def memory_problem(spec: KernelSpec, variant: Variant, memory_bytes: int) -> str:
+    """Empty if the variant's buffers fit the device's memory at every size, else where not."""
+    for size in (*spec.sizes, *spec.check_sizes):
+        if variant.guard.holds(size.env) and (text := over_memory(bind(spec, variant, size), memory_bytes)):
+            return f"out of memory at {size.label}: {text}"
+    return ""
+
+
 def tighter(device: DeviceLimits, campaign: DeviceLimits | None) -> DeviceLimits:
     """The smaller of two sets of limits, field by field."""
     if campaign is None:

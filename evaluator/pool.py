@@ -8,15 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import wait
 from types import TracebackType
+from typing import Any
 
+from evaluator.accounts import Accounts, StageCost
 from evaluator.api import Comparison, Compiled, EvaluatorError, Event, Measured
 from evaluator.desk import DeviceDesk
 from evaluator.devices import environment_of, facts_of
+from evaluator.drift import DriftWatch
 from evaluator.farm import CompilerFarm
+from evaluator.inputs import fixed_inputs
 from evaluator.lane import Lane, Lost
 from evaluator.messages import Built, Fatal, OpenJob, Prepared, RestoreJob, Setup, Work
 from evaluator.oracle import Reference
-from evaluator.plan import static_problem, tighter
+from evaluator.plan import memory_problem, static_problem, tighter
 from evaluator.probe import peaks_of
 from evaluator.proof import Proof, ask
 from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
@@ -58,13 +62,17 @@ class LocalEvaluator:
         self._setup = Setup(spec, self._facts.info.id, settings, reference, seed, folder, self._peaks, dict(work or {}))
         self._environment = environment_of(self._facts.info, folder)
         self._farm = CompilerFarm([self._lane("compiler", index) for index in range(settings.compiler_count())])
-        self._desk = DeviceDesk(self._lane("worker", 0), spec)
+        self._accounts = Accounts()
+        every = settings.retime_every if settings.defences.drift else 0
+        watch = DriftWatch(every, self._facts.info.kind == "cpu")
+        self._desk = DeviceDesk(self._lane("worker", 0), spec, watch, self._accounts)
         self._compiling: dict[int, Variant] = {}
         self._prepared: dict[int, Prepared] = {}
         self._by_digest: dict[str, Prepared] = {}
         self._events: list[Event] = []
         self._baseline: tuple[Evaluation, ...] = ()
         self._best_ms: dict[str, float] = {}
+        self._notes: list[str] = []
         self._closed = False
 
     @property
@@ -88,6 +96,21 @@ class LocalEvaluator:
         return self._facts.target
 
     @property
+    def costs(self) -> tuple[StageCost, ...]:
+        """What each stage of the cascade cost and threw out so far."""
+        return self._accounts.costs()
+
+    @property
+    def drift(self) -> Mapping[str, float]:
+        """How much longer the baseline took when it was last timed than at first, by size label; empty until then."""
+        return dict(self._desk.drift.factors)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of this evaluator's checks."""
+        return tuple(self._notes)
+
+    @property
     def worker_pid(self) -> int | None:
         """Process id of the device process, while there is one."""
         return self._desk.lane.pid
@@ -100,6 +123,8 @@ class LocalEvaluator:
         if isinstance(prepared, str):
             raise EvaluatorError(f"the untransformed kernel does not compile: {prepared}")
         answer = ask(self._desk.lane, OpenJob(prepared))
+        if self._probes_inputs() and _unusable(answer):
+            answer = self._open_gently(prepared)
         if isinstance(answer, Lost):
             where = f"{answer.beat.stage} at {answer.beat.size}" if answer.beat.size else answer.beat.stage
             raise EvaluatorError(f"the untransformed kernel cannot be measured ({where}): its process {answer.text}")
@@ -110,14 +135,19 @@ class LocalEvaluator:
             raise EvaluatorError(f"the untransformed kernel fails its own test: {measured.failure.message}")
         self._baseline = measured.evaluations
         self._desk.lane.greeting = [self._setup, RestoreJob(prepared, self._baseline)]
+        self._desk.drift.start(self._baseline)
         self._learn(measured)
         return measured
 
     def compile(self, ticket: int, variant: Variant) -> None:
         """See ``Evaluator.compile``."""
         self._check_open()
-        if text := static_problem(self._spec, variant, self.limits):
-            self._events.append(Compiled(ticket, Status.LIMIT, text))
+        problem = static_problem(self._spec, variant, self.limits), Status.LIMIT
+        if not problem[0] and self._settings.defences.memory:
+            problem = memory_problem(self._spec, variant, self._facts.info.memory_bytes), Status.OUT_OF_MEMORY
+        self._accounts.add("static limits", 0.0, refused=bool(problem[0]))
+        if problem[0]:
+            self._events.append(Compiled(ticket, problem[1], problem[0]))
             return
         self._compiling[ticket] = variant
         self._farm.submit(ticket, variant, *self._deadlines())
@@ -158,7 +188,7 @@ class LocalEvaluator:
         prepared = [self._compile_now(variant) for variant in champions]
         greeting = [self._setup, RestoreJob(start, self._baseline)]
         lane = Lane("evaluator.worker", self._session.folder / "proof.log", self._environment, greeting)
-        proof = Proof(lane, self._spec, self._seed, self._settings.proof_budget_s)
+        proof = Proof(lane, self._spec, self._seed, self._settings)
         return proof.run(start, prepared, [variant.digest() for variant in champions], processes, progress)
 
     def close(self) -> None:
@@ -184,6 +214,26 @@ class LocalEvaluator:
     def _lane(self, role: str, index: int) -> Lane:
         log = self._session.folder / f"{role}-{index}.log"
         return Lane(f"evaluator.{role}", log, self._environment, [self._setup])
+
+    def _probes_inputs(self) -> bool:
+        """True if the checks use inputs that the campaign does not describe."""
+        defences = self._settings.defences
+        perturbed = defences.perturb and bool(fixed_inputs(self._spec))
+        return perturbed or (defences.extremes and self._setup.reference is not None)
+
+    def _open_gently(self, prepared: Prepared) -> Any:
+        """Opens with the campaign's own inputs only, for a kernel that does not stand others."""
+        self._desk.lane.stop()
+        self._setup = replace(self._setup, perturb=False)
+        self._desk.lane.greeting = [self._setup]
+        answer = ask(self._desk.lane, OpenJob(prepared))
+        if not _unusable(answer):
+            names = ", ".join(fixed_inputs(self._spec)) or "none"
+            self._notes.append(
+                "the kernel fails with inputs other than the campaign's, so that checks use those only: a variant that "
+                f"ignores one of the inputs that are the same in every check ({names}) may pass"
+            )
+        return answer
 
     def _check_open(self) -> None:
         if self._closed:
@@ -233,6 +283,7 @@ class LocalEvaluator:
 
     def _built(self, built: Built) -> None:
         variant = self._compiling.pop(built.ticket)
+        self._accounts.add("compile", built.compile_s, refused=built.status is not Status.OK)
         resources = built.binary.resources if built.binary is not None else None
         if built.binary is not None:
             prepared = Prepared(variant, built.binary, built.compile_s)
@@ -246,3 +297,10 @@ class LocalEvaluator:
             if evaluation.timing is not None and not evaluation.fallback:
                 best = self._best_ms.get(evaluation.size, math.inf)
                 self._best_ms[evaluation.size] = min(best, evaluation.timing.median_ms)
+
+
+def _unusable(answer: Any) -> bool:
+    """True if the baseline could not be opened."""
+    if isinstance(answer, (Lost, Fatal)):
+        return True
+    return Measured(0, answer.evaluations, answer.checks).failure is not None

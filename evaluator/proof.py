@@ -10,6 +10,7 @@ from evaluator.api import Comparison
 from evaluator.compare import summarise_proof
 from evaluator.lane import Lane, Lost
 from evaluator.messages import Compared, CompareJob, Prepared
+from evaluator.settings import EvaluatorSettings
 from genome.spec import KernelSpec
 
 
@@ -30,11 +31,11 @@ class Proof:
         lane: Makes device processes that know the baseline; each comparison stops and restarts it.
         spec: The kernel.
         seed: Of the bootstrap.
-        budget_s: Seconds of timing in each process.
+        settings: Seconds of timing in each process, and what counts as a gain.
     """
 
-    def __init__(self, lane: Lane, spec: KernelSpec, seed: int, budget_s: float) -> None:
-        self._lane, self._spec, self._seed, self._budget_s = lane, spec, seed, budget_s
+    def __init__(self, lane: Lane, spec: KernelSpec, seed: int, settings: EvaluatorSettings) -> None:
+        self._lane, self._spec, self._seed, self._settings = lane, spec, seed, settings
 
     def run(
         self, baseline: Prepared, champions: Sequence[Prepared | str], digests: Sequence[str], processes: int,
@@ -58,7 +59,7 @@ class Proof:
             alive = [digest for digest in prepared if digest not in failures]
             if not alive:
                 break
-            job = CompareJob((baseline, *(prepared[digest] for digest in alive)), self._budget_s, turn)
+            job = CompareJob((baseline, *(prepared[digest] for digest in alive)), self._settings.proof_budget_s, turn)
             try:
                 answer = ask(self._lane, job)
             finally:
@@ -88,4 +89,5 @@ class Proof:
                 failures[digest] = answer.failures[index]
 
     def _summary(self, digest: str, results: Sequence[Compared], failure: str) -> Comparison:
-        return summarise_proof(digest, 1, results, self._spec.sizes, self._seed, failure)
+        believe = not self._settings.defences.noise
+        return summarise_proof(digest, 1, results, self._spec.sizes, self._seed, failure, believe)

@@ -111,6 +111,8 @@ class Evaluation:
         compile_s: Seconds of compilation (0 when cached).
         device_s: Seconds that the device was held.
         stage: Stage of the cascade that ended it (``compile``, ``check``, ``time``, ...).
+        drift: How much longer the baseline took around this measurement than when it was first timed; ``timing`` is
+            divided by it, so that it compares with that first timing.
     """
 
     variant: str
@@ -125,6 +127,7 @@ class Evaluation:
     compile_s: float = 0.0
     device_s: float = 0.0
     stage: str = ""
+    drift: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evaluator.defences import Defences
+
 _PATIENCE = 10.0  # the baseline may take this many times the deadline of a run: nobody knows its time yet
 _GRACE_S = 2.0
+_NO_CAP = 1 << 40
 _SLOWDOWN = 10.0  # a variant that many times slower (to run, to compile) than the baseline is not worth waiting for
 
 
@@ -34,11 +38,16 @@ class EvaluatorSettings:
             The CPU's is looser because its clock and caches are shared with everything else on the machine.
         cutoff: A variant slower than this multiple of the best time at a size is timed with few samples only.
         cold_cache: Evict the last-level cache before every timed run, outside of the window.
-        flush_cap_bytes: Most bytes written to evict it (CPUs report shared caches of hundreds of megabytes).
+        flush_cap_bytes: Most bytes written to evict a CPU's (they report shared caches of hundreds of megabytes); a
+            GPU's is evicted whole.
         baseline_error_factor: A variant may err by this multiple of the baseline's own error, if that is more than
             the tolerance.
         impossible_margin: A time below this share of the roofline's bound is refused.
         proof_budget_s: Seconds of timing in each fresh process of the final proof.
+        repeats: Runs of each small check size that must all be right.
+        soak_s: Seconds of runs in a row, in each fresh process of the final proof, before its last comparison.
+        retime_every: Variants after which the baseline is timed again; a new best time asks for it as well.
+        defences: What may be switched off by a test, and by nobody else.
         cache_dir: Where measured device peaks and a session's compilation results are kept.
     """
 
@@ -57,16 +66,24 @@ class EvaluatorSettings:
     baseline_error_factor: float = 4.0
     impossible_margin: float = 0.5
     proof_budget_s: float = 2.0
+    repeats: int = 4
+    soak_s: float = 0.3
+    retime_every: int = 10
+    defences: Defences = field(default_factory=Defences)
     cache_dir: Path = field(default_factory=default_cache_dir)
 
     def run_deadline_s(self, baseline_ms: float | None) -> float:
         """Longest single run where the baseline takes that long; None while that is not known."""
+        if not self.defences.deadlines:
+            return math.inf
         if baseline_ms is None:
             return self.run_timeout_s * _PATIENCE
         return min(max(self.run_timeout_s, 2e-3 * baseline_ms), _GRACE_S + _SLOWDOWN * 1e-3 * baseline_ms)
 
     def compile_deadline_s(self, baseline_s: float | None) -> float:
         """Longest compilation where the baseline's takes that long; None while that is not known."""
+        if not self.defences.deadlines:
+            return math.inf
         if baseline_s is None:
             return self.compile_timeout_s
         return min(self.compile_timeout_s, _GRACE_S + _SLOWDOWN * baseline_s)
@@ -74,6 +91,10 @@ class EvaluatorSettings:
     def target(self, kind: str) -> float:
         """Target interval for a device kind, ``gpu`` or ``cpu``."""
         return self.target_gpu if kind == "gpu" else self.target_cpu
+
+    def flush_cap(self, kind: str) -> int:
+        """Most bytes that evict the last-level cache of a device kind."""
+        return _NO_CAP if kind == "gpu" else self.flush_cap_bytes
 
     def compiler_count(self) -> int:
         """Compiler processes to start."""

@@ -23,12 +23,19 @@ class Sampling:
         least, most: Runs.
         budget_s: Seconds of runs (restores and flushes included) after which ``least`` is enough.
         target: Half width of the interval of the median, relative to it, that is tight enough.
+        rungs: (runs, milliseconds): a median above that after so many runs is not worth more of them.
     """
 
     least: int
     most: int
     budget_s: float
     target: float
+    rungs: tuple[tuple[int, float], ...] = ()
+
+    def worth_more(self, samples: Sequence[float]) -> bool:
+        """False if the median is above the limit of a rung that these samples have reached."""
+        median = float(np.median(samples)) if samples else 0.0
+        return all(median <= limit for runs, limit in self.rungs if len(samples) >= runs)
 
 
 def median_interval(
@@ -93,6 +100,8 @@ def sample(
     while len(samples) < sampling.most:
         enough = len(samples) >= sampling.least
         if enough and (clock() - start >= sampling.budget_s or is_tight(samples, sampling.target, seed)):
+            break
+        if enough and not sampling.worth_more(samples):
             break
         samples.append(run())
     return summarise(samples, seed)

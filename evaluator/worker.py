@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure
-from evaluator.cascade import run_cascade
+from evaluator.cascade import run_cascade, split_checks
 from evaluator.devices import open_backend
 from evaluator.face_off import face_off
-from evaluator.messages import CompareJob, Fatal, MeasureJob, OpenJob, Outcome, Prepared, RestoreJob, Setup
+from evaluator.messages import (
+    CompareJob,
+    Fatal,
+    MeasureJob,
+    OpenJob,
+    Outcome,
+    Prepared,
+    RestoreJob,
+    RetimeJob,
+    Setup,
+)
 from evaluator.plan import over_limits
 from evaluator.process import attach
 from evaluator.result import Evaluation
+from evaluator.retime import retime
 from evaluator.station import Station, bind_all
 
 
@@ -22,13 +33,14 @@ def open_baseline(station: Station, baseline: Prepared) -> Outcome | Fatal:
     try:
         loaded = station.backend.load(baseline.binary)
         calls = bind_all(station, baseline, sizes)
+        small, _ = split_checks(station)
         for size in sizes:
             call = calls[size.label]
             if call is None:
                 raise EvaluatorError(f"the untransformed kernel has a guard that fails at {size.label}")
             if text := over_limits(call, station.backend.limits):
                 raise EvaluatorError(f"the untransformed kernel cannot run at {size.label}: {text}")
-            station.build_oracle(size, loaded, call)
+            station.build_oracle(size, loaded, call, extremes=size in small)
     except (EvaluatorError, BackendFailure) as error:
         return Fatal(str(error))
     outcome = run_cascade(station, baseline, {})
@@ -38,7 +50,7 @@ def open_baseline(station: Station, baseline: Prepared) -> Outcome | Fatal:
 
 def remember(station: Station, baseline: Prepared, evaluations: tuple[Evaluation, ...]) -> None:
     """Keeps the baseline and its times: deadlines, fallbacks and the roofline's sanity depend on them."""
-    station.baseline = station.backend.load(baseline.binary)
+    station.baseline = baseline
     station.baseline_results = {evaluation.size: evaluation for evaluation in evaluations}
 
 
@@ -56,6 +68,8 @@ def main() -> None:
                 remember(station, baseline, evaluations)
             case MeasureJob(prepared=prepared, best_ms=best_ms):
                 connection.send(run_cascade(station, prepared, best_ms))
+            case RetimeJob():
+                connection.send(retime(station))
             case CompareJob():
                 connection.send(face_off(station, job))
 

@@ -155,7 +155,7 @@ class OpenCLBackend:
 
     def _try(self, kernel: cl.Kernel, call: Call, launch: BoundLaunch, notify: Callable[[str], None]) -> None:
         """Runs a few blocks, so that a compiler which works at the first launch does so here."""
-        notify("compile")
+        notify("first launch")
         buffers = {name: self.allocate(size) for name, size in {**call.buffers, **call.scratch}.items()}
         try:
             for name, buffer in buffers.items():
@@ -175,7 +175,8 @@ class OpenCLBackend:
 
     def _resources(self, kernels: Mapping[str, cl.Kernel]) -> Resources:
         which = cl.kernel_work_group_info
-        shared = max(int(k.get_work_group_info(which.LOCAL_MEM_SIZE, self._device)) for k in kernels.values())
+        sizes = (int(k.get_work_group_info(which.LOCAL_MEM_SIZE, self._device)) for k in kernels.values())
+        shared = max(sizes, default=0)
         if shared > self.limits.shared_bytes:
             text = f"{shared} bytes of shared memory; the device allows {self.limits.shared_bytes}"
             raise BackendFailure(Status.LIMIT, text)

@@ -1,0 +1,102 @@
+"""What each stage of the cascade cost and what it threw out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+STAGES = (
+    "static limits", "compile", "load", "small sizes", "waiting", "quick timing", "correctness", "timing",
+    "after timing", "large sizes", "baseline again",
+)  # fmt: skip
+"""In the order of the cascade; "waiting" is for the cores of a CPU device, "baseline again" watches for drift."""
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """One stage of the cascade over the life of an evaluator.
+
+    Attributes:
+        stage: One of ``STAGES``.
+        entered: Variants that reached it.
+        refused: Variants that ended there.
+        seconds: Spent in it, of the process that did the work.
+    """
+
+    stage: str
+    entered: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one variant took: seconds by stage in the order they were entered, and the stage that refused it."""
+
+    seconds: tuple[tuple[str, float], ...] = ()
+    refused: str = ""
+
+
+class Stopwatch:
+    """Seconds by stage of one variant. Stages may be entered again; an inner stage's time is not the outer one's."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._open: list[str] = []
+        self._since = 0.0
+        self.last = ""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Counts what happens inside as this stage's. ``last`` stays at the innermost stage that an error left."""
+        self._turn()
+        self._open.append(name)
+        self._seconds.setdefault(name, 0.0)
+        try:
+            yield
+        except BaseException:
+            self.last = self.last or name
+            raise
+        finally:
+            self._turn()
+            self._open.pop()
+
+    def spent(self) -> Spent:
+        """What was counted."""
+        return Spent(tuple(self._seconds.items()), self.last)
+
+    def _turn(self) -> None:
+        now = time.monotonic()
+        if self._open:
+            self._seconds[self._open[-1]] += now - self._since
+        self._since = now
+
+
+class Accounts:
+    """Sums over all variants of an evaluator."""
+
+    def __init__(self) -> None:
+        self._costs = {stage: StageCost(stage) for stage in STAGES}
+
+    def book(self, spent: Spent) -> None:
+        """Adds one variant."""
+        for stage, seconds in spent.seconds:
+            self.add(stage, seconds, stage == spent.refused)
+
+    def add(self, stage: str, seconds: float, refused: bool = False) -> None:
+        """Adds one variant's pass through one stage."""
+        cost = self._costs[stage]
+        self._costs[stage] = replace(
+            cost, entered=cost.entered + 1, refused=cost.refused + refused, seconds=cost.seconds + seconds
+        )
+
+    def costs(self) -> tuple[StageCost, ...]:
+        """All stages, in the order of the cascade."""
+        return tuple(self._costs.values())
+
+
+def total_seconds(costs: Iterable[StageCost]) -> float:
+    """Seconds of all stages."""
+    return sum(cost.seconds for cost in costs)
