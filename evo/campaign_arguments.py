@@ -15,7 +15,8 @@ from genome.spec import DTYPES, ArgSpec, Initialiser, LaunchSpec, ProblemSize, R
 
 _INIT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "uniform": ("low", "high"), "normal": ("mean", "std"), "integers": ("low", "high"), "constant": ("value",),
-    "zeros": (), "arange": (), "permutation": (), "file": ("path",),
+    "zeros": (), "arange": (), "permutation": (), "file": ("path",), "wide": ("low", "high"),
+    "monotone": ("low", "high"), "generator": ("function",),
 }  # fmt: skip
 
 
@@ -66,15 +67,28 @@ def _initialiser(init: InitModel, where: FieldPath, document: Document) -> Initi
         if name not in allowed:
             takes = ", ".join(allowed) or "no further field"
             raise document.error((*where, name), f"`{init.kind}` takes {takes}, not {name}")
-    params = tuple((name, float(value)) for name, value in given.items() if name != "path")
+    params = tuple((name, float(value)) for name, value in given.items() if name not in ("path", "function"))
     if init.low is not None and init.high is not None and init.low >= init.high:
         raise document.error(where, f"expected low < high, got {init.low:g} and {init.high:g}")
+    if init.kind == "wide" and min(init.low or 1.0, init.high or 1.0) <= 0:
+        raise document.error(where, "`wide` takes magnitudes: expected low and high above 0; signs are random")
     path = ""
     if init.kind == "file":
         if not init.path:
             raise document.error(where, "`file` needs `path:` to a .npy file")
         path = str(existing_file(document, init.path, (*where, "path")))
+    if init.kind == "generator":
+        path = _generator(init.function, (*where, "function"), document)
     return Initialiser(init.kind, params, path)
+
+
+def _generator(text: str, where: FieldPath, document: Document) -> str:
+    """``file.py:function`` with the file's whole path."""
+    file, colon, function = text.rpartition(":")
+    if not colon or not function.isidentifier():
+        raise document.error(where, f"expected file.py:function, whose function(shape, sizes, seed) returns the array, "
+                                    f"got '{text}'")  # fmt: skip
+    return f"{existing_file(document, file, where)}:{function}"
 
 
 def build_launch(model: CampaignModel, document: Document) -> LaunchSpec:

@@ -93,13 +93,17 @@ class KernelModel(_Model):
 class InitModel(_Model):
     """``init:``: how an array is filled."""
 
-    kind: Literal["uniform", "normal", "integers", "constant", "zeros", "arange", "permutation", "file"]
+    kind: Literal[
+        "uniform", "normal", "wide", "integers", "permutation", "monotone", "constant", "zeros", "arange", "file",
+        "generator",
+    ]  # fmt: skip
     low: Number | None = None
     high: Number | None = None
     mean: Number | None = None
     std: Number | None = None
     value: Number | None = None
     path: str = ""
+    function: str = ""
 
 
 class ArgumentModel(_Model):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from evaluator.api import EvaluatorError
-from evaluator.inputs import make_inputs
+from evaluator.fillings import perturbed, tiers
+from evaluator.inputs import EXTREME, fixed_inputs, make_inputs
 from evaluator.plan import argument_bytes, bind, compulsory_bytes, over_limits, scalar_value, static_problem, tighter
 from genome.limits import DeviceLimits
 from genome.sizes import SizeExpr
@@ -50,6 +51,57 @@ def test_initialisers() -> None:
     np.testing.assert_array_equal(filled("arange", "int64"), np.arange(1000))
     np.testing.assert_array_equal(np.sort(filled("permutation", "int32")), np.arange(1000))
     assert (np.diff(filled("monotone")) >= 0).all()
+
+
+def test_wide_magnitudes_have_both_signs_and_every_decade() -> None:
+    wide = filled("wide", low=1e-8, high=1e8)
+    assert 350 < np.count_nonzero(wide < 0) < 650
+    decades, _ = np.histogram(np.log10(np.abs(wide)), bins=16, range=(-8, 8))
+    assert decades.min() > 20
+    assert filled("wide", "uint32").min() >= 1
+
+
+def test_fixed_inputs_differ_between_the_sets_unless_told_otherwise() -> None:
+    for kind in ("constant", "zeros", "arange"):
+        spec = spec_with(ArgSpec("a", "float32", Role.IN, (N,), init=Initialiser(kind, (("value", 3.0),))))
+        first, second, same = (make_inputs(spec, SIZE, 3, which, perturb=on)["a"]
+                               for which, on in ((0, True), (1, True), (1, False)))  # fmt: skip
+        assert not np.array_equal(first, second)
+        np.testing.assert_array_equal(first, same)
+        assert fixed_inputs(spec) == ("a",)
+
+
+def test_perturbed_values_stay_in_their_range() -> None:
+    rng = np.random.default_rng(1)
+    index = np.arange(100, dtype=np.int32)
+    assert sorted(perturbed(index, rng)) == list(index)
+    flags = perturbed(np.full(100, 7, np.uint8), rng)
+    assert set(np.unique(flags)) == {0, 7}
+    assert set(np.unique(perturbed(np.zeros(100, np.int64), rng))) == {0, 1}
+    scaled = perturbed(np.full(100, -2.0, np.float32), rng)
+    assert scaled.min() >= -2.5 and scaled.max() <= -1.5 and np.unique(scaled).size > 90
+    assert perturbed(np.zeros(1, np.int32), rng)[0] == 1
+
+
+def test_extreme_magnitudes_keep_the_promises_of_the_campaign() -> None:
+    def extremes(kind: str, **params: float) -> np.ndarray:
+        arg = ArgSpec("a", "float32", Role.IN, (N,), init=Initialiser(kind, tuple(params.items())))
+        return make_inputs(spec_with(arg), SIZE, 3, EXTREME, exponent=36)["a"].astype(float)
+
+    free = extremes("uniform")
+    assert np.abs(free).max() > 1e30 and np.abs(free).min() < 1e-30 and (free < 0).any()
+    share = extremes("uniform", low=0.0, high=1.0)
+    assert share.min() >= 0.0 and share.max() < 1.0 and share.min() < 1e-30
+    mass = extremes("uniform", low=0.5, high=1.5)
+    assert mass.min() >= 0.5 and mass.max() <= 1.5
+    assert np.abs(extremes("normal", mean=0.0, std=2.0)).max() <= 8.0
+    np.testing.assert_array_equal(extremes("monotone"), np.sort(extremes("monotone")))
+
+
+def test_tiers_of_extreme_magnitudes() -> None:
+    assert tiers(("float32",)) == (36, 18, 9, 4)
+    assert tiers(("float64", "float16")) == (2, 1)
+    assert tiers(("int32",)) == ()
 
 
 def test_outputs_get_no_input_and_inouts_do() -> None:
