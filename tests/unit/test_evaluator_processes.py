@@ -108,6 +108,37 @@ def test_compilers_share_and_a_timer_is_alone(tmp_path: Path) -> None:
         pass
 
 
+def test_a_compiler_that_hangs_is_stopped_while_somebody_times(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from evaluator.turn import Turn\n"
+        f"turn = Turn(Path({str(tmp_path)!r}), True)\n"
+        "with turn.compiling():\n    print('compiling', flush=True)\n    time.sleep(60)\n"
+    )
+
+    def comes_to(stopped: bool, pid: int) -> bool:
+        """Signals are delivered a moment later."""
+        deadline = time.monotonic() + 5.0
+        while time.monotonic() < deadline:
+            if (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T") is stopped:
+                return True
+            time.sleep(0.01)
+        return False
+
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as compiler:
+        assert compiler.stdout is not None and compiler.stdout.readline() == "compiling\n"
+        timer = Turn(tmp_path, True, patience_s=0.1)
+        seen = []
+        for _ in range(2):
+            with timer.timing():
+                seen.append(comes_to(True, compiler.pid))
+            seen.append(comes_to(False, compiler.pid))
+        compiler.kill()
+    assert seen == [True] * 4
+    start = time.monotonic()
+    with timer.timing():
+        assert time.monotonic() - start < 0.1
+
+
 def test_device_names() -> None:
     devices = list_devices()
     with pytest.raises(DeviceError, match="use auto"):
