@@ -163,8 +163,8 @@ RECORDED = Path(__file__).parents[1] / "data" / "timings" / "same_kernel.json"
 def test_the_bootstrap_over_processes_covers_on_recorded_samples() -> None:
     """A kernel against itself in 60 fresh processes of a busy machine: five of them, drawn again and again.
 
-    Resampling the processes covers the median of all 60 in about 94% of draws (the sign test's bound), for the ratio and
-    for the times themselves.
+    Resampling the processes covers the median of all 60 in about 94% of draws (the bound of the sign test), for the
+    ratio and for the times themselves.
     """
     processes = json.loads(RECORDED.read_text())["processes"]
     medians = np.array([[np.median(samples) for samples in pair] for pair in processes])
