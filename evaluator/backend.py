@@ -22,6 +22,9 @@ from genome.variant import Target, Variant
 
 Bytes = NDArray[np.uint8]
 
+BARE_BUFFERS = "EVO_TUNE_BARE_BUFFERS"
+"""Set in a process whose allocations a sanitizer watches: buffers have no canaries, which would hide accesses."""
+
 
 class Placement(StrEnum):
     """Where a buffer's payload lies in its allocation.

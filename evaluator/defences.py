@@ -38,6 +38,7 @@ class Defences:
         memory: Buffers must fit the device's memory before anything is allocated. Off: the allocator is asked.
         coverage: In the final proof, further check sizes where a guard sends the given ones to the fallback. Off: the
             given ones only.
+        sanitizer: Verified finalists run under compute-sanitizer, on NVIDIA GPUs where it is on PATH. Off: left out.
         soak: In the final proof, many more runs in a row before the last comparison. Off: left out.
         noise: A gain must lie outside of its interval. Off: a ratio above one is a gain.
         drift: The baseline is timed again now and then, and timings are corrected by how it changed. Off: once only.
@@ -66,6 +67,7 @@ class Defences:
     deadlines: bool = True
     memory: bool = True
     coverage: bool = True
+    sanitizer: bool = True
     soak: bool = True
     noise: bool = True
     drift: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from evaluator.api import EvaluatorError
@@ -63,6 +63,20 @@ def face_off(station: Station, job: CompareJob) -> Compared:
         {label: summarise(samples, seed) for label, samples in runner.samples.items()} for runner in runners
     )
     return Compared(timings, tuple(r.failure for r in runners), tuple(tuple(r.checks) for r in runners))
+
+
+def rehearse(station: Station, prepared: Prepared, sizes: Sequence[ProblemSize]) -> str:
+    """Verifies a variant at some sizes and times nothing: its failure, empty if there is none."""
+    runner = _Runner(prepared)
+    station.variant = prepared.variant.digest()
+    try:
+        runner.loaded = station.backend.load(prepared.binary)
+        runner.calls = bind_all(station, prepared, tuple(sizes))
+    except (BackendFailure, EvaluatorError) as error:
+        return str(error)
+    for size in sizes:
+        _verify(station, runner, size, keep=False)
+    return runner.failure
 
 
 def _verify(station: Station, runner: _Runner, size: ProblemSize, keep: bool) -> None:

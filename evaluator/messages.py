@@ -145,6 +145,20 @@ class CompareJob:
 
 
 @dataclass(frozen=True)
+class RehearseJob:
+    """To a device process under a sanitizer: run this at the small check sizes, then end."""
+
+    prepared: Prepared
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What the outputs were like; empty if right."""
+
+    failure: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Evaluations of a job: tuned sizes and check sizes; and what it took."""
 

@@ -24,6 +24,7 @@ from evaluator.plan import memory_problem, static_problem, tighter
 from evaluator.probe import peaks_of
 from evaluator.proof import Proof, ask
 from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
+from evaluator.sanitize import inspect, sanitizer
 from evaluator.session import Session
 from evaluator.settings import EvaluatorSettings
 from genome.limits import DeviceLimits
@@ -189,7 +190,8 @@ class LocalEvaluator:
         greeting = [self._setup, RestoreJob(start, self._baseline)]
         lane = Lane("evaluator.worker", self._session.folder / "proof.log", self._environment, greeting)
         proof = Proof(lane, self._spec, self._seed, self._settings)
-        return proof.run(start, prepared, [variant.digest() for variant in champions], processes, progress)
+        comparisons = proof.run(start, prepared, [variant.digest() for variant in champions], processes, progress)
+        return tuple(map(self._inspected, comparisons, prepared))
 
     def close(self) -> None:
         """See ``Evaluator.close``."""
@@ -214,6 +216,18 @@ class LocalEvaluator:
     def _lane(self, role: str, index: int) -> Lane:
         log = self._session.folder / f"{role}-{index}.log"
         return Lane(f"evaluator.{role}", log, self._environment, [self._setup])
+
+    def _inspected(self, comparison: Comparison, prepared: Prepared | str) -> Comparison:
+        """A verified comparison after compute-sanitizer, where there is one for this device."""
+        cuda = self._facts.info.id.startswith("cuda:")
+        program = sanitizer() if cuda and self._settings.defences.sanitizer else ""
+        if not program or not comparison.verified or isinstance(prepared, str):
+            return comparison
+        greeting = self._desk.lane.greeting
+        seen = inspect(program, greeting, prepared, self._environment, self._session.folder)
+        if seen.fault:
+            return replace(comparison, verified=False, gain=False, message=f"compute-sanitizer, {seen.fault}")
+        return replace(comparison, note="; ".join(filter(None, (comparison.note, seen.note))))
 
     def _probes_inputs(self) -> bool:
         """True if the checks use inputs that the campaign does not describe."""

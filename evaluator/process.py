@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -35,15 +35,18 @@ class Child:
         module: Module that calls ``attach`` when it runs as a program.
         log: File that takes the child's stdout and stderr.
         environment: Variables on top of this process's own.
+        wrapper: Command that runs the child's, such as a sanitizer's. It stands between the two, so that the child
+            knows of its parent's end by the pipe alone.
     """
 
-    def __init__(self, module: str, log: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, module: str, log: Path, environment: Mapping[str, str], wrapper: Sequence[str] = ()) -> None:
         self.log = log
         self.connection, theirs = Pipe(duplex=True)
         read_end, self._lifeline = os.pipe()
         package_root = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(part for part in (package_root, os.environ.get("PYTHONPATH", "")) if part)
-        command = [sys.executable, "-m", module, str(theirs.fileno()), str(read_end), str(os.getpid())]
+        parent = 0 if wrapper else os.getpid()
+        command = [*wrapper, sys.executable, "-m", module, str(theirs.fileno()), str(read_end), str(parent)]
         variables = {**os.environ, **_ONE_THREAD, **environment, "PYTHONPATH": path}
         with log.open("wb") as output:
             self._process = subprocess.Popen(
@@ -115,6 +118,14 @@ class Child:
             return ""
         return lines[-1].strip()[:300] if lines else ""
 
+    def wait(self, timeout_s: float) -> bool:
+        """True if it ends by itself within that time."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def kill(self) -> None:
         """Ends it now and frees the pipes. Idempotent."""
         if self._process.poll() is None:
@@ -142,7 +153,7 @@ def attach() -> Connection:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
+    if parent and os.getppid() != parent:  # it died before the line above
         os._exit(1)
     threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
     return Connection(pipe)

@@ -6,7 +6,7 @@ from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure
 from evaluator.cascade import run_cascade, split_checks
 from evaluator.devices import open_backend
-from evaluator.face_off import face_off
+from evaluator.face_off import face_off, rehearse
 from evaluator.messages import (
     CompareJob,
     Fatal,
@@ -14,6 +14,8 @@ from evaluator.messages import (
     OpenJob,
     Outcome,
     Prepared,
+    Rehearsed,
+    RehearseJob,
     RestoreJob,
     RetimeJob,
     Setup,
@@ -70,6 +72,10 @@ def main() -> None:
                 connection.send(run_cascade(station, prepared, best_ms))
             case RetimeJob():
                 connection.send(retime(station))
+            case RehearseJob(prepared=prepared):
+                small, _ = split_checks(station)
+                connection.send(Rehearsed(rehearse(station, prepared, small)))
+                return
             case CompareJob():
                 connection.send(face_off(station, job))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from cupy.cuda import Device, Event, Stream, driver, get_elapsed_time, runtime
 from cupy.cuda.function import Function, Module
 
-from evaluator.backend import BackendFailure, Binary, Buffer, Loaded, Peaks
+from evaluator.backend import BARE_BUFFERS, BackendFailure, Binary, Buffer, Loaded, Peaks
 from evaluator.cuda.compile import compile_variant
 from evaluator.cuda.discover import describe, limits_of, open_compiler, toolchain_of
 from evaluator.cuda.failures import cuda_calls
@@ -102,7 +103,7 @@ class CudaBackend:
 
     def allocate(self, nbytes: int) -> DeviceBuffer:
         """See ``Backend.allocate``."""
-        return DeviceBuffer(self._session().stream, nbytes)
+        return DeviceBuffer(self._session().stream, nbytes, bare=BARE_BUFFERS in os.environ)
 
     def run(self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer]) -> float:
         """See ``Backend.run``.

@@ -18,16 +18,17 @@ class DeviceBuffer:
     """A payload inside a larger allocation; both canaries touch it.
 
     ``TIGHT`` places the base at the alignment asked for and at no larger one, so that a variant which counts on more
-    faults instead of being lucky. ``ROOMY`` places it as cudaMalloc does.
+    faults instead of being lucky. ``ROOMY`` places it as cudaMalloc does. A ``bare`` one has no canaries: its
+    allocation ends with the payload, for a sanitizer that watches allocations.
     """
 
-    def __init__(self, stream: Stream, nbytes: int) -> None:
-        self._stream, self._nbytes = stream, nbytes
-        self._whole = nbytes + 2 * _MARGIN + _ROOMY
+    def __init__(self, stream: Stream, nbytes: int, bare: bool = False) -> None:
+        self._stream, self._nbytes, self._bare = stream, nbytes, bare
+        self._whole = nbytes if bare else nbytes + 2 * _MARGIN + _ROOMY
         with cuda_calls(f"an allocation of {nbytes} bytes"):
             self._base: int = runtime.malloc(self._whole)
         self._pattern = canary(self._whole - nbytes)
-        self._offset = _MARGIN
+        self._offset = 0 if bare else _MARGIN
         self.place(Placement.ROOMY, 1)
 
     @property
@@ -46,6 +47,8 @@ class DeviceBuffer:
         """See ``Buffer.place``."""
         if alignment > _ROOMY:
             raise BackendFailure(Status.LIMIT, f"an alignment of {alignment} bytes; device memory has {_ROOMY}")
+        if self._bare:
+            return
         self._offset = _MARGIN + (alignment if placement is Placement.TIGHT and alignment < _ROOMY else 0)
         front, back = self._canaries()
         self._copy_in(self._base, front)
@@ -67,6 +70,8 @@ class DeviceBuffer:
 
     def damage(self) -> str:
         """See ``Buffer.damage``."""
+        if self._bare:
+            return ""
         front, back = self._canaries()
         found_front = self._copy_out(self._base, front.size)
         found_back = self._copy_out(self.pointer + self._nbytes, back.size)
