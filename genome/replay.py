@@ -133,7 +133,7 @@ def replay(spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], co
         if gene.transform not in by_name:
             skipped.append(SkippedGene(gene, f"there is no transform named {gene.transform}"))
     for phase in Phase:
-        if phase is Phase.JAM:
+        if phase is Phase.GATHER:  # the mapping is complete
             kernel = write_mapping(kernel)
         for gene in genome.genes:
             transform = by_name.get(gene.transform)

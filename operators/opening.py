@@ -43,7 +43,64 @@ def _staged(tile: Tile, depth: int) -> Recipe:
     return lambda context, genome: staged_tile(context, register_tile(context, genome, tile), depth)
 
 
+def _around(key: str, *wants: Want) -> Recipe:
+    """The composite where the transform that it is about applies, else nothing."""
+
+    def recipe(context: AgentContext, genome: Genome) -> Genome:
+        known = any(move.transform.name == key and all(move.domain.values()) for move in context.moves(genome))
+        return compose(genome, wants, context.moves) if known else genome
+
+    return recipe
+
+
+def _shared_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
+    """Several threads an instance, for kernels of one axis: with more, there are threads enough already."""
+    wants = [Want("promote"), Want("cooperate", "parallel.x", {"threads": threads, "inner": inner})]
+    if rows > 1:
+        wants.append(Want("block_shape", "parallel.x", {"threads": rows}))
+    wants.append(Want("restrict"))
+    if inner > 1:
+        wants.append(Want("vectorise", values={"width": inner}))
+
+    def recipe(context: AgentContext, genome: Genome) -> Genome:
+        axes = {move.site.role for move in context.moves(genome) if move.transform.name == "block_shape"}
+        return _around("cooperate", *wants)(context, genome) if len(axes) == 1 else genome
+
+    return recipe
+
+
+def _gathered(key: str, threads: int, blocks: int, inner: int, **values: int) -> Recipe:
+    """Few blocks that stride over the axis, several elements a thread, and one update a block."""
+    return _around(
+        key,
+        Want("block_shape", "parallel.x", {"threads": threads}),
+        Want("grid_stride", "parallel.x", {"blocks": blocks}),
+        Want("coarsen_blocked", "parallel.x", {"factor": inner}),
+        Want(key, values=values),
+        Want("register_tile"),
+        Want("restrict"),
+        Want("vectorise", values={"width": inner}),
+    )
+
+
+def _transposed(threads: int, tile: int, width: int) -> Recipe:
+    """A square tile whose elements are read and stored along rows, ``width`` at a time."""
+    return _around(
+        "transpose_tile",
+        Want("block_shape", "parallel.x", {"threads": tile // width}),
+        Want("block_shape", "parallel.y", {"threads": threads * width // tile}),
+        Want("coarsen_blocked", "parallel.x", {"factor": width}),
+        Want("coarsen_strided", "parallel.y", {"factor": tile * tile // width // threads}),
+        Want("transpose_tile", values={"pad": 1, "width": width}),
+        Want("restrict"),
+        Want("vectorise", values={"width": width}),
+    )
+
+
 _CPU: tuple[Opening, ...] = (
+    Opening("computation", "neighbouring threads share a row", _shared_rows(32, 1)),
+    Opening("parallelism", "one update a block", _gathered("cascade", 32, 8, 16)),
+    Opening("memory_layout", "bins of a block's own", _gathered("privatise", 32, 4, 8, copies=1)),
     Opening("computation", "register tile 4x16",
             _tile(Tile(x=16, y=4, threads_x=8, threads_y=8, restrict=True))),
     Opening("computation", "register tile 8x8, wide, strips", _tile(Tile(x=8, y=8, strip=4, width=8, restrict=True))),
@@ -55,6 +112,11 @@ _CPU: tuple[Opening, ...] = (
 )  # fmt: skip
 
 _GPU: tuple[Opening, ...] = (
+    Opening("parallelism", "a row a block, wide", _shared_rows(256, 4)),
+    Opening("parallelism", "a row a warp", _shared_rows(32, 4, rows=8)),
+    Opening("parallelism", "one update a block", _gathered("cascade", 256, 8, 4)),
+    Opening("memory_layout", "bins of a block's own", _gathered("privatise", 256, 4, 16, copies=4)),
+    Opening("memory_layout", "stores turned in a shared tile", _transposed(256, 64, 4)),
     Opening("computation", "register tile 4x4, staged",
             _staged(Tile(x=4, y=4, threads_x=16, threads_y=16, restrict=True), 16)),
     Opening("computation", "register tile 8x8, staged",

@@ -94,6 +94,19 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """Results of a block go through a shared tile, so that other threads store them than computed them.
+
+    Attributes:
+        pad: Elements added to a row of the tile.
+        width: Adjacent elements that a thread stores.
+    """
+
+    pad: int = 1
+    width: int = 1
+
+
+@dataclass(frozen=True)
 class Divisible:
     """``expr`` (over scalar parameters) must be a multiple of ``by``."""
 
@@ -158,6 +171,7 @@ class Kernel:
         multiples: For integer variables, a number that always divides them.
         mapped: True once the mapping is written.
         single: After mapping: True if every thread computes one instance (then ``tail`` has nothing left to do).
+        exchange: How the mapping turns the stores of the body; None where each thread stores what it computed.
         threads: After mapping: thread index variables with their extents, fastest first.
         firsts: After mapping: each axis' declaration of the thread's first index; printed where an index uses it.
         options: Compile options that genes asked for (``fast-math``), in the engine's own words.
@@ -185,6 +199,7 @@ class Kernel:
     multiples: tuple[tuple[str, int], ...] = ()
     mapped: bool = False
     single: bool = True
+    exchange: Exchange | None = None
     threads: tuple[tuple[str, int], ...] = ()
     firsts: tuple[Decl, ...] = ()
     options: tuple[str, ...] = ()

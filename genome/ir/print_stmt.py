@@ -150,6 +150,8 @@ class StmtPrinter:
             name = opencl_type(element)
             lines = [f"    const {name}{width} {self.wide} = vload{width}(0, &{self.expr.text(stmt.source)});"]
             parts = [f"{self.wide}.s{_LANES[lane]}" for lane in range(width)]
+        elif element in ("unsigned char", "signed char"):
+            lines, parts = self._load_bytes(stmt, element)
         else:
             vector, group = _cuda_vector(element, width)
             lines, parts = [], []
@@ -160,6 +162,16 @@ class StmtPrinter:
                 parts += [f"{name}.{field}" for field in "xyzw"[:group]]
         assigns = [f"    {self.expr.text(t)} = {part};" for t, part in zip(stmt.targets, parts, strict=True)]
         return ["{", *lines, *assigns, "}"]
+
+    def _load_bytes(self, stmt: VectorLoad, element: str) -> tuple[list[str], list[str]]:
+        """CUDA loads 4, 8 or 16 bytes as words, whose bytes are then picked: no vector of bytes is that wide."""
+        words, rest = divmod(len(stmt.targets), 4)
+        if rest or words not in (1, 2, 4):
+            raise PrintError(f"CUDA has no {len(stmt.targets)}-wide access of {element}")
+        vector = "unsigned int" if words == 1 else f"uint{words}"
+        names = [self.wide] if words == 1 else [f"{self.wide}.{field}" for field in "xyzw"[:words]]
+        parts = [f"({element})({name} >> {8 * byte})" for name in names for byte in range(4)]
+        return [f"    const {vector} {self.wide} = *(const {vector}*)&{self.expr.text(stmt.source)};"], parts
 
     def _store(self, stmt: VectorStore) -> list[str]:
         width = len(stmt.values)

@@ -22,6 +22,7 @@ class LoopRole(StrEnum):
     REMAINDER = "remainder"  # what strip-mining left over
     COOPERATIVE = "cooperative"  # the block copies a tile together
     GRID = "grid"  # a block stands for several blocks of the grid
+    EXCHANGE = "exchange"  # threads store what others computed
     COMBINE = "combine"  # adds up what the threads of a group hold
 
 

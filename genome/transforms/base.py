@@ -21,12 +21,13 @@ class Phase(IntEnum):
 
     NORMALISE = 0  # rewrites of the user's own loops (promote an accumulator)
     MAPPING = 1  # digits of the parallel axes
-    JAM = 2  # instance loops distributed into the body
-    LOOPS = 3  # strip-mining, unrolling
-    STAGING = 4  # shared-memory tiles
-    REGISTERS = 5  # values kept in privates
-    VECTOR = 6  # wide accesses
-    LAUNCH = 7  # qualifiers, options, macros, specialisation
+    GATHER = 2  # atomics of a block brought together
+    JAM = 3  # instance loops distributed into the body
+    LOOPS = 4  # strip-mining, unrolling
+    STAGING = 5  # shared-memory tiles
+    REGISTERS = 6  # values kept in privates
+    VECTOR = 7  # wide accesses
+    LAUNCH = 8  # qualifiers, options, macros, specialisation
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from genome.transforms.scalar_reads import ScalarReads
 from genome.transforms.shared_tile import SharedTile
 from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
+from genome.transforms.transpose_tile import TransposeTile
 from genome.transforms.vectorise import Vectorise
 
 BUILTIN: tuple[Transform, ...] = (
@@ -29,6 +30,7 @@ BUILTIN: tuple[Transform, ...] = (
     CoarsenStrided(),
     GridStride(),
     AxisSwap(),
+    TransposeTile(),
     Cascade(),
     Privatise(),
     RegisterTile(),

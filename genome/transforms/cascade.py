@@ -47,7 +47,7 @@ class Cascade:
     """
 
     name = "cascade"
-    phase = Phase.JAM
+    phase = Phase.GATHER
     targets = ALL_TARGETS
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:

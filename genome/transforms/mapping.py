@@ -13,6 +13,7 @@ from genome.ir.expr import Binary, Expr, Select, Var, conjunction, integer
 from genome.ir.kernel import Axis, Kernel
 from genome.ir.poly import Poly, constant, poly, variable
 from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Opaque, Stmt, flatten, substitute_body
+from genome.transforms.exchange import Span, write_exchange
 from genome.transforms.group_reduce import Group
 from genome.transforms.sharing import Shared, share
 
@@ -39,7 +40,7 @@ def write_mapping(kernel: Kernel) -> Kernel:
         whole = all(form.axis.tile == 1 for form in bounds)  # no block is partly inside
         tail = () if whole else _instances(kernel, guarded, bounds, rolled=True)
     order = sorted(bounds, key=lambda form: _DIMS.index(form.axis.dim))
-    return replace(
+    mapped = replace(
         kernel.require(*shared.conditions),
         mapped=True,
         shared=kernel.shared + shared.arrays,
@@ -54,6 +55,16 @@ def write_mapping(kernel: Kernel) -> Kernel:
         multiples=kernel.multiples + tuple((form.base, form.axis.tile) for form in bounds),
         single=single,
     )
+    return _exchanged(mapped, kernel.body, order)
+
+
+def _exchanged(kernel: Kernel, body: Body, forms: list[_AxisForm]) -> Kernel:
+    """The mapped kernel with its stores turned, where a gene asked for it."""
+    if kernel.exchange is None:
+        return kernel
+    fast, slow = (Span(form.axis.name, form.base, form.axis.tile, poly(form.index())) for form in forms)
+    loops = tuple(loop for form in reversed(forms) for loop in form.loops(rolled=False))
+    return write_exchange(kernel, body, fast, slow, loops, kernel.exchange)
 
 
 def _shared(kernel: Kernel, forms: list[_AxisForm]) -> Shared:

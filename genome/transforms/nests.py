@@ -109,6 +109,23 @@ def hoist_reads(
     return before, stmt
 
 
+def hoist_values(
+    loops: Sequence[Loop], stmt: Assign, base: str, ctype: str, name_of: Callable[[str], str]
+) -> tuple[list[Stmt], Assign]:
+    """Computes the values of a nest into privates in front of it.
+
+    Rewrite: ``for v: c[v] = a[v] + b[v]`` -> ``float w[V]; for v: w[v] = a[v] + b[v]; for v: c[v] = w[v]``.
+
+    Returns:
+        (statements to run before the nest, the assignment that stores the privates).
+    """
+    name = name_of(f"{base}_value")
+    private = Index(name, tuple(Var(loop.var) for loop in loops))
+    dims = tuple(trip for loop in loops if (trip := loop.trip) is not None)
+    before: list[Stmt] = [Decl(name, ctype, dims), nest(loops, Assign(private, stmt.value))]
+    return before, Assign(stmt.target, private)
+
+
 def _replace_read(expr: Expr, read: Index, private: Expr) -> Expr:
     return rewrite(expr, lambda node: private if node == read else node)
 

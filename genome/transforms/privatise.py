@@ -36,7 +36,7 @@ class Privatise:
     """
 
     name = "privatise"
-    phase = Phase.JAM
+    phase = Phase.GATHER
     targets = ALL_TARGETS
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:

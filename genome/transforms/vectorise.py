@@ -11,14 +11,15 @@ from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, integer, names, substitute
 from genome.ir.kernel import Aligned, Condition, Divisible, Kernel
 from genome.ir.poly import Poly, multiple_of, poly
-from genome.ir.stmt import Assign, Body, Loop, Stmt, VectorLoad, VectorStore
+from genome.ir.stmt import Assign, Body, Loop, Stmt, VectorLoad, VectorStore, written_names
 from genome.spec import DTYPES
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
-from genome.transforms.nests import NameSource, hoist_reads, map_nests, nests, plain, sure_reads
+from genome.transforms.nests import NameSource, hoist_reads, hoist_values, map_nests, nests, plain, sure_reads
 from genome.variant import Target
 
 _BYTES = {ctype: size for ctype, size in DTYPES.values()}
 _CUDA_TYPES = frozenset({"float", "int", "unsigned int", "double"})
+_CUDA_BYTE_TYPES = frozenset({"unsigned char", "signed char"})
 _CUDA_BYTES = 16
 
 
@@ -53,13 +54,15 @@ class Vectorise:
         assert isinstance(width, int)
         if _BYTES.get(element_type(kernel, site.label) or "") is None:
             return Refusal(f"{site.label} has no vector type")
-        if context.target is Target.CUDA and element_type(kernel, site.label) not in _CUDA_TYPES:
+        if context.target is Target.CUDA and element_type(kernel, site.label) not in _CUDA_TYPES | _CUDA_BYTE_TYPES:
             return Refusal(f"CUDA has no vectors of {element_type(kernel, site.label)} with arithmetic lanes")
         found = [(access, loop) for loops, stmt in nests(kernel.body)
                  for access, loop in _candidates(kernel, loops, stmt, width) if access.array == site.label]  # fmt: skip
         if not found:
             return Refusal(f"no access to {site.label} is contiguous over {width} elements of a thread")
         if context.target is Target.CUDA:
+            if element_type(kernel, site.label) in _CUDA_BYTE_TYPES and (width < 4 or _stores(kernel, site.label)):
+                return Refusal("bytes are read 4 or more at a time, and not stored so")
             for access, loop in found:
                 problem = _alignment(kernel, access, loop, width)
                 if isinstance(problem, Refusal):
@@ -107,6 +110,11 @@ def _candidates(kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign, width: in
     return found
 
 
+def _stores(kernel: Kernel, array: str) -> bool:
+    """True if the body writes the array."""
+    return array in written_names(kernel.body)
+
+
 def _widen(
     kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign, array: str, width: int, ctype: str, source: NameSource
 ) -> Body | None:
@@ -125,6 +133,10 @@ def _widen(
         copies, inner = _unnest(copy)
         result.append(_wide(copies, inner, loop.var, width, load=True))
     if store is not None:
+        if any(access.array != array for access, _ in _candidates(kernel, loops, stmt, 2)):
+            # The values get a nest of their own, so that what they read can still be made wide.
+            before, stmt = hoist_values(loops, stmt, array, ctype, source.fresh)
+            result += before
         result.append(_wide(loops, stmt, store[1].var, width, load=False))
     else:
         result.append(nest(loops, stmt))

@@ -44,6 +44,15 @@ GENOMES = {
     "sum: cascade": ("sum", *TILED, gene("cascade", "total"), gene("vectorise", "x", width=4)),
     "sum: cascade, striding": ("sum", gene("grid_stride", "i", blocks=1), gene("cascade", "total")),
     "sum: cascade of an odd block": ("sum", gene("block_shape", "i", threads=16), gene("cascade", "total")),
+    "transpose: through a tile": (
+        "transpose", gene("coarsen_strided", "y", factor=2), gene("transpose_tile", "out", pad=1, width=1)),
+    "transpose: wide both ways": (
+        "transpose", gene("coarsen_blocked", "x", factor=4), gene("coarsen_strided", "y", factor=4),
+        gene("transpose_tile", "out", pad=1, width=4), gene("vectorise", "out", width=4),
+        gene("vectorise", "in", width=4)),
+    "hist: bytes by sixteen": (
+        "hist", gene("grid_stride", "i", blocks=1), gene("coarsen_blocked", "i", factor=16),
+        gene("register_tile", "instances"), gene("privatise", "bins", copies=1), gene("vectorise", "data", width=16)),
     "hist: private copies": ("hist", gene("grid_stride", "i", blocks=1), *TILED, gene("privatise", "bins", copies=2)),
 }  # fmt: skip
 FEW = replace(LIMITS, units=2)

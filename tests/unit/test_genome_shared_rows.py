@@ -9,7 +9,7 @@ import pytest
 from genome.analysis.races import race
 from genome.genes import Gene, Genome, Site
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Barrier, Stmt, flatten, map_stmts
+from genome.ir.stmt import Barrier, Loop, LoopRole, Stmt, flatten, map_stmts
 from genome.limits import DeviceLimits
 from genome.lower import lower, seal
 from genome.replay import replay
@@ -236,3 +236,44 @@ def test_every_barrier_of_a_form_is_needed_and_its_loss_refused(form: str) -> No
             return () if isinstance(stmt, Barrier) and seen == number else (stmt,)
 
         assert race(replace(kernel, body=map_stmts(kernel.body, drop))), f"barrier {dropped} of {count}"
+
+
+FLIP = """__global__ void k(const float* x, float* y, int W, int H) {
+  int c = blockIdx.x * blockDim.x + threadIdx.x; int r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (c < W && r < H) { BODY } }"""
+TILE = Gene.of("transpose_tile", Site("y"), pad=1, width=1)
+
+
+def flip(body: str) -> KernelSpec:
+    area = (SizeExpr("W * H"),)
+    args = (ArgSpec("x", "float32", Role.IN, area), ArgSpec("y", "float32", Role.OUT, area),
+            ArgSpec("W", "int32", value=SizeExpr("W")), ArgSpec("H", "int32", value=SizeExpr("H")))  # fmt: skip
+    launch = LaunchSpec((16, 16, 1), (SizeExpr("W"), SizeExpr("H")))
+    sizes = (ProblemSize((("W", 64), ("H", 64))),)
+    return KernelSpec("k", FLIP.replace("BODY", body), "k", args, launch, sizes)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y[r * W + c] = x[c * H + r];",  # the stores are coalesced already
+        "y[c * H + r] += x[r * W + c];",
+        "y[c * H + 2 * r] = x[r * W + c];",
+        "y[c * H + r] = x[r * W + c]; y[0] = 1.0f;",
+        "for (int k = 0; k < 2; k++) y[c * H + r + k] = x[r * W + c];",
+    ],
+)
+def test_stores_that_a_tile_does_not_turn(body: str) -> None:
+    assert "no site y" in reason(flip(body), TILE)
+
+
+def test_a_turned_store_needs_its_barriers() -> None:
+    spec = flip("float v = x[r * W + c]; y[c * H + r] = 2.0f * v;")
+    for genes in ((TILE,), (Gene.of("grid_stride", Site("r"), blocks=1), TILE)):
+        kernel = sealed(spec, *genes)
+        assert race(kernel) is None
+        assert race(replace(kernel, body=map_stmts(kernel.body, lambda s: () if isinstance(s, Barrier) else (s,))))
+    again = sealed(spec, Gene.of("grid_stride", Site("r"), blocks=1), TILE)
+    last = next(loop for loop in flatten(again.body) if isinstance(loop, Loop) and loop.role is LoopRole.GRID)
+    assert isinstance(last.body[-1], Barrier), "the next round writes the tile anew"
+    assert race(replace(again, body=(replace(last, body=last.body[:-1]),)))

@@ -37,7 +37,7 @@ def at(array: str, index: Expr) -> Index:
     (2, "float", "const float2 wide = *(const float2*)&x[i];"),
     (8, "float", "const float4 wide1 = *(const float4*)&x[i + 4];"),
     (4, "double", "const double2 wide1 = *(const double2*)&x[i + 2];"),
-    (16, "unsigned char", "const uchar4 wide3 = *(const uchar4*)&x[i + 12];"),
+    (16, "unsigned char", "const uint4 wide = *(const uint4*)&x[i];"),
     (4, "unsigned int", "const uint4 wide = *(const uint4*)&x[i];"),
 ])  # fmt: skip
 def test_wide_load_in_cuda(width: int, ctype: str, expected: str) -> None:
