@@ -14,7 +14,9 @@ from evaluator.defences import Defences
 from evaluator.inputs import Array, scalars
 from evaluator.oracle import widen
 from evaluator.plan import Call, array_args, output_args
+from evaluator.resident import Comparing
 from evaluator.result import Status
+from evaluator.screen import Screen, as_bytes, usable
 from genome.spec import KernelSpec, ProblemSize, Role
 
 Checker = Callable[[Mapping[str, Array], Mapping[str, Array]], str]
@@ -41,6 +43,9 @@ class Bench:
         self._inputs: dict[int, Mapping[str, Array]] = {}
         self._buffers: dict[str, Buffer] = {}
         self._scratch: dict[str, Buffer] = {}
+        self._screen: Screen | None = None
+        if isinstance(backend, Comparing) and usable(self._defences):
+            self._screen = Screen(backend, spec, self._defences)
         self._set = 0
         self._poison = POISONS[0]
         self.expected: tuple[Mapping[str, Expected], ...] = ()
@@ -86,7 +91,7 @@ class Bench:
             if placement is not None and not stale:
                 buffer.place(placement, call.alignments[arg.name])
             if arg.role is not Role.OUT:
-                buffer.write(_bytes(self._values(self._set)[arg.name]))
+                self._fill(arg.name, buffer)
             elif not stale:
                 buffer.fill(self._poison)
 
@@ -95,7 +100,7 @@ class Bench:
         poison = self._defences.poison and self._defences.timed_poison
         for arg in array_args(self.spec):
             if arg.role is Role.INOUT:
-                self._buffers[arg.name].write(_bytes(self._values(self._set)[arg.name]))
+                self._fill(arg.name, self._buffers[arg.name])
             elif arg.role is Role.OUT and poison:
                 self._buffers[arg.name].fill(self._poison)
 
@@ -116,7 +121,7 @@ class Bench:
                 return f"stray write at {where}: around {name}, {damage}"
         for arg in array_args(self.spec):
             if arg.role is Role.IN and self._defences.inputs_kept:
-                pristine = _bytes(self._values(self._set)[arg.name])
+                pristine = as_bytes(self._values(self._set)[arg.name])
                 changed = np.count_nonzero(self._buffers[arg.name].read() != pristine)
                 if changed:
                     return f"stray write at {where}: {changed} bytes of the input {arg.name} changed"
@@ -124,6 +129,12 @@ class Bench:
 
     def verdict(self, allowed: float) -> Verdict:
         """Judges what the last run left: canaries, inputs, then every output, whole."""
+        error = self._cleared(allowed)
+        if error is not None:
+            return Verdict(error=error)
+        if self.damaged():
+            text = f"stray write at {self.size.label}: memory that belongs to no argument changed"
+            return Verdict(Status.STRAY_WRITE, text, float("inf"))
         if stray := self.stray():
             return Verdict(Status.STRAY_WRITE, stray, float("inf"))
         outputs = self.outputs()
@@ -143,11 +154,31 @@ class Bench:
             worst = max(worst, verdict.error)
         return Verdict(error=worst)
 
+    def damaged(self) -> bool:
+        """True if a copy that the device keeps for comparison changed: a run wrote outside of its buffers."""
+        return self._screen is not None and self._screen.damaged()
+
     def release(self) -> None:
         """Gives the device memory back; the oracle stays."""
+        if self._screen is not None:
+            self._screen.release()
         for buffer in (*self._buffers.values(), *self._scratch.values()):
             buffer.release()
         self._buffers, self._scratch = {}, {}
+
+    def _cleared(self, allowed: float) -> float | None:
+        """The error of a run that the device finds right; None where it must be judged here."""
+        if self._screen is None or self.checker is not None:
+            return None
+        poison = self._poison if self._defences.poison else None
+        return self._screen.clears(self._set, self._buffers, self._scratch, self.expected[self._set], poison, allowed)
+
+    def _fill(self, name: str, buffer: Buffer) -> None:
+        """Gives an input its pristine values."""
+        if self._screen is None or not self._screen.restore(
+            self._set, name, buffer, lambda: self._values(self._set)[name]
+        ):
+            buffer.write(as_bytes(self._values(self._set)[name]))
 
     def _ask_checker(self, checker: Checker, outputs: Mapping[str, Array]) -> Verdict:
         """Unwritten elements are ours to see (the poison may satisfy a checker); values are the checker's."""
@@ -186,7 +217,3 @@ class Bench:
         if which not in self._inputs:
             self._inputs[which] = self._make(which)
         return self._inputs[which]
-
-
-def _bytes(array: Array) -> Array:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -50,6 +50,7 @@ def run_cascade(station: Station, prepared: Prepared, best_ms: Mapping[str, floa
         evaluations.append(_failed(prepared, spec.sizes[0], as_ended(error, "load"), start))
         return Outcome(tuple(evaluations), (), watch.spent())
     small, large = split_checks(station)
+    dead = False
     plan = [(size, "small sizes") for size in small] + [(size, "") for size in spec.sizes]
     for size, stage in plan + [(size, "large sizes") for size in large]:
         start = time.monotonic()
@@ -58,8 +59,12 @@ def run_cascade(station: Station, prepared: Prepared, best_ms: Mapping[str, floa
             step = _check_size(run, size, stage) if stage else _tuned_size(run, size)
         except (Ended, BackendFailure, EvaluatorError, MemoryError) as error:
             results.append(_failed(prepared, size, as_ended(error, "check"), start))
+            dead = isinstance(error, BackendFailure) and error.fatal
             break
         results.append(replace(step, device_s=time.monotonic() - start))
+    if not dead and station.damaged():
+        text = f"stray write at {size.label}: memory that belongs to no argument changed"
+        results[-1:] = [_failed(prepared, size, Ended(Status.STRAY_WRITE, text, "check", math.inf), start)]
     return Outcome(tuple(evaluations), tuple(checks), watch.spent())
 
 

@@ -81,6 +81,10 @@ class Station:
             self._benches[size.label] = bench
         return self._benches[size.label]
 
+    def damaged(self) -> bool:
+        """True if copies on the device are no longer what they were: see ``Bench.damaged``."""
+        return any(bench.damaged() for bench in self._benches.values())
+
     def allowed_error(self, bench: Bench) -> float:
         """Largest error relative to the tolerance, with the inputs that are loaded."""
         return max(1.0, self.settings.baseline_error_factor * bench.baseline_error)

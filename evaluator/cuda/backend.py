@@ -11,13 +11,16 @@ import numpy as np
 from cupy.cuda import Device, Event, Stream, driver, get_elapsed_time, runtime
 from cupy.cuda.function import Function, Module
 
-from evaluator.backend import BARE_BUFFERS, BackendFailure, Binary, Buffer, Loaded, Peaks
+from evaluator.backend import BARE_BUFFERS, BackendFailure, Binary, Buffer, Bytes, Loaded, Peaks
 from evaluator.cuda.compile import compile_variant
 from evaluator.cuda.discover import describe, limits_of, open_compiler, toolchain_of
 from evaluator.cuda.failures import cuda_calls
 from evaluator.cuda.helpers import Helpers
-from evaluator.cuda.memory import DeviceBuffer
+from evaluator.cuda.judge import Judge, KeptArray, device_buffer
+from evaluator.cuda.memory import DeviceBuffer, Pattern
+from evaluator.cuda.nvrtc import Nvrtc
 from evaluator.plan import BoundLaunch, Call
+from evaluator.resident import Finding, Kept, Question
 from evaluator.result import DeviceInfo, Status, Toolchain
 from genome.limits import DeviceLimits
 from genome.variant import Memset, Target, Variant
@@ -51,12 +54,23 @@ class LoadedModule:
 class _Session:
     """What exists once the device is in use: stream, events, and the backend's own kernels."""
 
-    def __init__(self, index: int, helpers: Callable[[Stream], Helpers]) -> None:
+    def __init__(self, index: int, nvrtc: Nvrtc, architecture: str) -> None:
         with cuda_calls("opening the device"):
             Device(index).use()
             self.stream = Stream(non_blocking=True)
             self.start, self.stop = Event(), Event()
-        self.helpers = helpers(self.stream)
+        self.helpers = Helpers(nvrtc, architecture, self.stream)
+        self.judge = Judge(nvrtc, architecture, self.stream)
+        self.pattern = Pattern(self.stream)
+
+    def allocate(self, nbytes: int, bare: bool) -> DeviceBuffer:
+        """New memory; copies make room for it."""
+        try:
+            return DeviceBuffer(self.stream, nbytes, self.pattern, bare)
+        except BackendFailure as failure:
+            if failure.status is not Status.OUT_OF_MEMORY or not self.judge.give_up_copies():
+                raise
+        return DeviceBuffer(self.stream, nbytes, self.pattern, bare)
 
 
 class CudaBackend:
@@ -103,7 +117,19 @@ class CudaBackend:
 
     def allocate(self, nbytes: int) -> DeviceBuffer:
         """See ``Backend.allocate``."""
-        return DeviceBuffer(self._session().stream, nbytes, bare=BARE_BUFFERS in os.environ)
+        return self._session().allocate(nbytes, BARE_BUFFERS in os.environ)
+
+    def keep(self, data: Bytes) -> KeptArray | None:
+        """See ``Comparing.keep``."""
+        return self._session().judge.keep(data)
+
+    def restore(self, buffer: Buffer, kept: Kept) -> None:
+        """See ``Comparing.restore``."""
+        self._session().judge.restore(buffer, kept)
+
+    def examine(self, questions: Sequence[Question]) -> tuple[Finding, ...]:
+        """See ``Comparing.examine``."""
+        return self._session().judge.examine(questions)
 
     def run(self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer]) -> float:
         """See ``Backend.run``.
@@ -139,7 +165,7 @@ class CudaBackend:
 
     def _session(self) -> _Session:
         if self._open is None:
-            self._open = _Session(self._index, lambda stream: Helpers(self._nvrtc, self._info.architecture, stream))
+            self._open = _Session(self._index, self._nvrtc, self._info.architecture)
         return self._open
 
     def _prepare(
@@ -147,7 +173,7 @@ class CudaBackend:
     ) -> Callable[[], None]:
         """A step with everything looked up, so that enqueuing it takes microseconds."""
         if isinstance(step, Memset):
-            target = _device_buffer(buffers[step.buffer])
+            target = device_buffer(buffers[step.buffer])
             pointer, value, nbytes = target.pointer, step.value, target.nbytes
             return lambda: runtime.memsetAsync(pointer, value, nbytes, stream.ptr)
         threads, most = prod(step.block), self._limits.max_threads
@@ -156,12 +182,6 @@ class CudaBackend:
             raise BackendFailure(Status.LIMIT, text)
         function = loaded.function(step)
         args: tuple[Any, ...] = tuple(
-            np.uint64(_device_buffer(buffers[arg]).pointer) if isinstance(arg, str) else arg for arg in step.args
+            np.uint64(device_buffer(buffers[arg]).pointer) if isinstance(arg, str) else arg for arg in step.args
         )
         return lambda: function(step.grid, step.block, args, step.shared_bytes, stream)
-
-
-def _device_buffer(buffer: Buffer) -> DeviceBuffer:
-    if not isinstance(buffer, DeviceBuffer):
-        raise TypeError(f"not a buffer of this backend: {buffer!r}")
-    return buffer

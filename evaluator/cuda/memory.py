@@ -12,6 +12,18 @@ from evaluator.result import Status
 
 _MARGIN = 4096  # bytes of canary on each side, at least: a multiple of every alignment
 _ROOMY = 256  # what cudaMalloc aligns to
+_CANARY = 2 * _MARGIN + _MARGIN  # of both sides together: the payload may move by the largest alignment
+
+
+class Pattern:
+    """The bytes of all canaries, on the host and on the device of a stream."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.data = canary(_CANARY)
+        with cuda_calls("an allocation of canaries"):
+            self.pointer: int = runtime.malloc(_CANARY)
+            runtime.memcpyAsync(self.pointer, self.data.ctypes.data, _CANARY, runtime.memcpyHostToDevice, stream.ptr)
+            stream.synchronize()
 
 
 class DeviceBuffer:
@@ -22,12 +34,11 @@ class DeviceBuffer:
     allocation ends with the payload, for a sanitizer that watches allocations.
     """
 
-    def __init__(self, stream: Stream, nbytes: int, bare: bool = False) -> None:
-        self._stream, self._nbytes, self._bare = stream, nbytes, bare
-        self._whole = nbytes if bare else nbytes + 2 * _MARGIN + _ROOMY
+    def __init__(self, stream: Stream, nbytes: int, pattern: Pattern, bare: bool = False) -> None:
+        self._stream, self._nbytes, self._pattern, self._bare = stream, nbytes, pattern, bare
+        self._whole = nbytes if bare else nbytes + _CANARY
         with cuda_calls(f"an allocation of {nbytes} bytes"):
             self._base: int = runtime.malloc(self._whole)
-        self._pattern = canary(self._whole - nbytes)
         self._offset = 0 if bare else _MARGIN
         self.place(Placement.ROOMY, 1)
 
@@ -44,25 +55,38 @@ class DeviceBuffer:
         return self._base + self._offset
 
     def place(self, placement: Placement, alignment: int) -> None:
-        """See ``Buffer.place``."""
-        if alignment > _ROOMY:
-            raise BackendFailure(Status.LIMIT, f"an alignment of {alignment} bytes; device memory has {_ROOMY}")
+        """See ``Buffer.place``. Returns at once; the stream orders it before the next run."""
+        if alignment > _MARGIN:
+            raise BackendFailure(Status.LIMIT, f"an alignment of {alignment} bytes; the evaluator has {_MARGIN}")
         if self._bare:
             return
-        self._offset = _MARGIN + (alignment if placement is Placement.TIGHT and alignment < _ROOMY else 0)
-        front, back = self._canaries()
-        self._copy_in(self._base, front)
-        self._copy_in(self._base + self._offset + self._nbytes, back)
+        least, multiple = self._base + _MARGIN, max(alignment, _ROOMY)
+        address = -(-least // multiple) * multiple
+        if placement is Placement.TIGHT and alignment < _ROOMY:
+            address += alignment
+        self._offset = address - self._base
+        with cuda_calls("writing the canaries"):
+            for target, source, nbytes in self.margins():
+                runtime.memcpyAsync(target, source, nbytes, runtime.memcpyDeviceToDevice, self._stream.ptr)
+
+    def margins(self) -> tuple[tuple[int, int, int], ...]:
+        """Of each canary: its address, that of what it must hold, and its bytes."""
+        if self._bare:
+            return ()
+        front, back = self._offset, _CANARY - self._offset
+        return (
+            (self._base, self._pattern.pointer, front),
+            (self.pointer + self._nbytes, self._pattern.pointer + front, back),
+        )
 
     def write(self, data: Bytes) -> None:
         """See ``Buffer.write``."""
         self._copy_in(self.pointer, np.ascontiguousarray(data))
 
     def fill(self, byte: int) -> None:
-        """See ``Buffer.fill``."""
+        """See ``Buffer.fill``. Returns at once."""
         with cuda_calls("filling a buffer"):
             runtime.memsetAsync(self.pointer, byte, self._nbytes, self._stream.ptr)
-            self._stream.synchronize()
 
     def read(self) -> Bytes:
         """See ``Buffer.read``."""
@@ -85,7 +109,7 @@ class DeviceBuffer:
             self._base = 0
 
     def _canaries(self) -> tuple[Bytes, Bytes]:
-        return self._pattern[: self._offset], self._pattern[self._offset :]
+        return self._pattern.data[: self._offset], self._pattern.data[self._offset :]
 
     def _copy_in(self, address: int, data: Bytes) -> None:
         with cuda_calls("a copy to the device"):
