@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from genome.ir.expr import Binary, Cast, Expr, Var, names, rewrite
 from genome.ir.kernel import Axis
 from genome.ir.stmt import Body, Decl, Opaque, expressions, flatten, map_body
-from genome.ir.types import BUILTIN_INDICES, canonical
+from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, canonical, infer, join
 
 _BASES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
+_NARROW = frozenset({"bool", "char", "signed char", "unsigned char", "short", "unsigned short"})
+WIDE_INTEGERS = INTEGER_TYPES - _NARROW
+"""Integer types that hold every global index."""
+_MODULAR = _NARROW | {"int", "unsigned int"}
+
 
 def strip_casts(expr: Expr) -> Expr:
-    """The expression without casts at its top."""
-    while isinstance(expr, Cast):
+    """The expression without casts at its top, as far as they keep every index: to integers of 32 bits or more."""
+    while isinstance(expr, Cast) and canonical(expr.ctype) in WIDE_INTEGERS:
         expr = expr.operand
     return expr
 
 
 def index_dimension(expr: Expr) -> str | None:
-    """``x`` for ``blockIdx.x * blockDim.x + threadIdx.x`` in any order and with any casts, else None."""
+    """``x`` for ``blockIdx.x * blockDim.x + threadIdx.x`` in any order, casts that keep its value included."""
     terms = _terms(expr)
     found = _pair(terms)
     return found[0] if found is not None and len(terms) == 2 else None
@@ -34,7 +39,7 @@ def _terms(expr: Expr) -> list[Expr]:
     return [expr]
 
 
-def _pair(terms: list[Expr]) -> tuple[str, int, int] | None:
+def _pair(terms: Sequence[Expr]) -> tuple[str, int, int] | None:
     """(dimension, position of the thread term, position of the block term)."""
     for position, term in enumerate(terms):
         thread = strip_casts(term)
@@ -57,19 +62,21 @@ class AxisFinder:
 
     Attributes:
         fresh: Gives an unused name for an axis that the source never names.
+        types: Type of each name.
         axes: Axes found so far, by dimension.
     """
 
     fresh: Callable[[str], str]
+    types: Mapping[str, str] = field(default_factory=dict)
     axes: dict[str, Axis] = field(default_factory=dict)
 
     def declaration(self, decl: Decl, value: Expr) -> Expr | None:
         """The axis variable that stands for the declared one, or None if it is not a global index."""
         dim = index_dimension(value)
-        if dim is None:
+        ctype = canonical(decl.ctype)
+        if dim is None or ctype not in WIDE_INTEGERS:
             return None
         known = self.axes.get(dim)
-        ctype = canonical(decl.ctype)
         if known is None:
             self.axes[dim] = Axis(decl.name, dim, ctype=ctype)
             return Var(decl.name)
@@ -80,24 +87,51 @@ class AxisFinder:
         return map_body(body, lambda expr: rewrite(expr, self._replace))
 
     def _replace(self, node: Expr) -> Expr:
+        """A sum that holds a global index, with the axis in its place and of its type.
+
+        The other terms keep their order. Where it changes (terms stand between the two parts of the index, or a
+        bracket around some of them falls), the sum must be one of 32 bits throughout: those wrap alike in any order.
+        """
         if not isinstance(node, Binary) or node.op != "+":
             return node
-        terms = _plain_terms(node)
+        terms = _spine(node)
         found = _pair(terms)
-        if found is None:
-            return node
+        if found is None or abs(found[1] - found[2]) != 1:
+            terms = _plain_terms(node)
+            found = _pair(terms)
+            if found is None or not all(self._type(term) in _MODULAR for term in terms):
+                return node
         dim, thread, block = found
+        ctype = join(self._type(terms[thread]), self._type(terms[block]))
+        first = min(thread, block)
+        if ctype not in WIDE_INTEGERS:
+            return node
+        if first and self._type(terms[thread]) != self._type(terms[block]):
+            return node  # terms in front are added at the first part's width
+        placed = [term for position, term in enumerate(terms) if position not in (thread, block)]
+        placed.insert(first, self._index(dim, ctype))
+        result = placed[0]
+        for term in placed[1:]:
+            result = Binary("+", result, term)
+        return result
+
+    def _index(self, dim: str, ctype: str) -> Expr:
+        """The axis of that dimension as a value of that type."""
         axis = self.axes.get(dim)
         if axis is None:
-            axis = Axis(self.fresh(f"global_{dim}"), dim, ctype="unsigned int")
+            axis = Axis(self.fresh(f"global_{dim}"), dim, ctype=ctype)
             self.axes[dim] = axis
-        result: Expr = Var(axis.name) if axis.ctype == "unsigned int" else Cast("unsigned int", Var(axis.name))
-        if isinstance(terms[thread], Cast) and isinstance(terms[block], Cast):
-            result = Var(axis.name)
-        for position, term in enumerate(terms):
-            if position not in (thread, block):
-                result = Binary("+", result, term)
-        return result
+        return Var(axis.name) if axis.ctype == ctype else Cast(ctype, Var(axis.name))
+
+    def _type(self, expr: Expr) -> str:
+        return infer(expr, {**self.types, **{axis.name: axis.ctype for axis in self.axes.values()}})
+
+
+def _spine(expr: Expr) -> list[Expr]:
+    """Terms of a sum in the order in which they are added."""
+    if isinstance(expr, Binary) and expr.op == "+":
+        return [*_spine(expr.left), expr.right]
+    return [expr]
 
 
 def _plain_terms(expr: Expr) -> list[Expr]:

@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from genome.ir.expr import Binary, Call, Const, Expr, Index, Member, Unary, Var, conjunction, conjuncts, names, walk
+from genome.ir.expr import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Index,
+    Member,
+    Unary,
+    Var,
+    conjunction,
+    conjuncts,
+    names,
+    walk,
+)
 from genome.ir.kernel import Axis
 from genome.ir.print_functions import PURE
 from genome.ir.stmt import Body, Decl, If, Opaque, Space, Stmt
-from genome.ir.types import INTEGER_TYPES
+from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 from genome.source.axes import strip_casts
 from genome.source.jumps import negate
 from genome.source.parse import increment
 
+SIGNED = frozenset({"int", "long", "long long"})
+_SHORT = frozenset({"int", "unsigned int"})
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -38,7 +54,7 @@ def lift_guard(
     bounded = {axis.name: axis for axis in axes}
     rest: list[Expr] = []
     for term in _conjuncts(condition, types):
-        axis = _bound(term, bounded, scalars)
+        axis = _bound(term, bounded, scalars, types)
         if axis is None:
             rest.append(term)
         else:
@@ -87,14 +103,20 @@ def _conjuncts(condition: Expr, types: Mapping[str, str]) -> list[Expr]:
     return terms
 
 
-def _bound(term: Expr, axes: Mapping[str, Axis], scalars: frozenset[str]) -> Axis | None:
+def _bound(term: Expr, axes: Mapping[str, Axis], scalars: frozenset[str], types: Mapping[str, str]) -> Axis | None:
     """The axis with the bound that the term gives, or None if it gives none (or the axis has that bound already)."""
     if not isinstance(term, Binary) or term.op not in _TURNED:
         return None
     for op, left, right in ((term.op, term.left, term.right), (_TURNED[term.op], term.right, term.left)):
-        axis, offset = _axis_side(left, axes)
-        if axis is None or not _uniform(right, scalars):
+        kind = join(infer(right, types), "int")
+        if kind not in INTEGER_TYPES or not _uniform(right, scalars):
             continue
+        axis, offset = _axis_side(left, axes, kind)
+        if axis is None:
+            continue
+        exact = op in ("<", ">=") and offset == 0
+        if not exact and kind not in SIGNED and not isinstance(right, Const):
+            continue  # a shifted unsigned bound may wrap round
         limit = right if offset == 0 else _shifted(right, -offset)
         if op in ("<", "<="):
             upper = limit if op == "<" else increment(limit)
@@ -104,17 +126,33 @@ def _bound(term: Expr, axes: Mapping[str, Axis], scalars: frozenset[str]) -> Axi
     return None
 
 
-def _axis_side(expr: Expr, axes: Mapping[str, Axis]) -> tuple[Axis | None, int]:
-    """(axis, constant) for ``axis`` and, where the axis is signed, ``axis + constant``."""
+def _axis_side(expr: Expr, axes: Mapping[str, Axis], kind: str) -> tuple[Axis | None, int]:
+    """(axis, constant) for ``axis`` and, where axis and bound are signed, ``axis + constant``.
+
+    A cast may fall if it keeps the axis' bits and the comparison with a bound of type ``kind`` stays (un)signed.
+    """
     inner = strip_casts(expr)
     if isinstance(inner, Var):
-        return axes.get(inner.name), 0
+        axis = axes.get(inner.name)
+        return (axis, 0) if axis is not None and (inner is expr or _same(expr, axis.ctype, kind)) else (None, 0)
     if isinstance(inner, Binary) and inner.op in ("+", "-") and isinstance(inner.left, Var) and inner is expr:
         axis = axes.get(inner.left.name)
         value = inner.right.value if isinstance(inner.right, Const) and inner.right.text.isdigit() else None
-        if axis is not None and value is not None and axis.ctype in ("int", "long", "long long"):
+        if axis is not None and value is not None and axis.ctype in SIGNED and kind in SIGNED:
             return axis, value if inner.op == "+" else -value
     return None, 0
+
+
+def _same(cast: Expr, ctype: str, kind: str) -> bool:
+    """True if a comparison of the cast axis (of type ``ctype``) with a ``kind`` says what one of the axis says."""
+    signed = {join(ctype, kind) in SIGNED}
+    while isinstance(cast, Cast):
+        outer = canonical(cast.ctype)
+        signed.add(join(outer, kind) in SIGNED)
+        if outer in _SHORT and ctype not in _SHORT:
+            return False
+        cast = cast.operand
+    return len(signed) == 1
 
 
 def _shifted(expr: Expr, by: int) -> Expr:

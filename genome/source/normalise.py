@@ -20,7 +20,7 @@ def normalise(kernel: Kernel, parsed: Parsed) -> Kernel:
     launch geometry is then part of what the kernel means.
     """
     merged = merge_declarations(parsed.body)
-    finder = AxisFinder(kernel.fresh)
+    finder = AxisFinder(kernel.fresh, parsed.types)
     body = finder.inline(_forward(kernel, merged, parsed, finder, builtins=True))
     if uses_builtins(body) or not finder.axes:
         return replace(kernel, body=_forward(kernel, merged, parsed, None, builtins=False))

@@ -207,3 +207,67 @@ def test_names_that_opencl_reserves(form: Form) -> None:
     expected = np.convolve(x.astype(np.float64), weights[::-1], mode="valid")
     np.testing.assert_allclose(out[1:-1], expected, rtol=1e-4, atol=1e-5)
     assert out[0] == out[-1] == 0
+
+
+GLOBAL = "blockIdx.x * blockDim.x + threadIdx.x"
+
+MISREAD = {
+    "axis declared narrow": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        unsigned char c = {GLOBAL}; int i = {GLOBAL}; if (i < n) y[i] = x[c]; }}""", 1000),
+    "axis cast narrow": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int c = (unsigned char)({GLOBAL}); int i = {GLOBAL}; if (i < n) y[i] = x[c]; }}""", 1000),
+    "factor cast narrow": (
+        """__global__ void k(const float* x, float* y, int n) {
+        int i = (unsigned char)blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i]; }""", 300 * 32),
+    "axis cast to bool": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; int h = (bool)({GLOBAL}); if (i < n) y[i] = x[h]; }}""", 100),
+    "widened in place": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; if (i < n) y[i] = (float)((((size_t){GLOBAL}) * 1073741824) >> 20); }}""", 1000),
+    "widened behind a negative term": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; long long far = n; int back = -7;
+        if (i < n) y[i] = (float)(back + blockIdx.x * blockDim.x + far + threadIdx.x); }}""", 100),
+    "added to a sum that wraps": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; unsigned a = 4294967290u, b = n;
+        if (i < n) y[i] = (float)((size_t){GLOBAL} + (a + b)); }}""", 100),
+    "unsigned bound that wraps": (
+        f"""__global__ void k(const float* x, float* y, unsigned n) {{
+        int i = {GLOBAL}; if (i + 2 < n) y[i] = x[i]; }}""", 1),
+    "unsigned bound below zero": (
+        f"""__global__ void k(const float* x, float* y, unsigned n) {{
+        int i = {GLOBAL}; if (i - 1 < n) y[i] = x[i]; }}""", 5),
+    "unsigned inclusive bound that wraps": (
+        f"""__global__ void k(const float* x, float* y, unsigned n) {{
+        int i = {GLOBAL}; if (i <= n - 2u && i < n) y[i] = x[i]; }}""", 1),
+    "float bound": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; if (i <= 0.5f * n) y[i] = x[i]; }}""", 5),
+    "narrow cast of the axis": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; if ((unsigned char)i < 10 && i < n) y[i] = x[i]; }}""", 512),
+    "narrow cast alone": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; if ((unsigned char)i < 10) y[i] = x[i]; }}""", 512),
+    "signed cast of an unsigned axis": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        unsigned i = {GLOBAL}; if ((int)i < n - 8) y[i] = x[i]; }}""", 5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISREAD)
+def test_parsed_form_computes_what_the_text_says(case: str) -> None:
+    """Index arithmetic that wraps, narrows or widens: the normal form against the user's own words."""
+    source, n = MISREAD[case]
+    size = np.uint32(n) if "unsigned n" in source else i32(n)
+    x = sample(max(n, 2048))
+    outputs = []
+    for read_form in (parse_kernel, verbatim_kernel):
+        text = print_kernel(read_form(source, "k"), Target.OPENCL)
+        blocks = max(2, -(-n // 32))
+        outputs.append(run_opencl(text, "k", [x, np.full_like(x, 7.0), size], (blocks,), (32,))[1])
+    np.testing.assert_array_equal(outputs[0], outputs[1])
