@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evaluator.result import Evaluation, Status
@@ -11,11 +12,12 @@ from evo.ledger import Finding
 from evo.memory import Memory, Stored
 from evo.parts import Parts
 from evo.population import Individual
-from evo.state import SearchState
+from evo.state import Doubt, SearchState
 from genome.genes import Genome
 from genome.variant import Variant
-from operators.base import Parent, Proposal
+from operators.base import Parent, Proposal, Suspect
 from operators.credit import Credit
+from operators.verifier import agree, doubt
 
 KEY = "engine"
 
@@ -55,22 +57,62 @@ def resume(parts: Parts, campaign: int, state: SearchState) -> float:
 
 
 def _take_over(stored: Stored, parts: Parts, state: SearchState) -> None:
-    """Books a stored outcome. Outcomes of the baseline itself are skipped: it is measured at every start."""
+    """Books a stored outcome as the intake did: what was doubted waits for a second look, what was thrown out stays
+    out. Outcomes of the baseline itself are skipped: it is measured at every start.
+    """
     if stored.variant == state.baseline.digest:
         return
     parent = (state.archive.get(stored.lineage.parents[0]) if stored.lineage.parents else None) or state.baseline
     status = next((e.status for e in (*stored.evaluations, *stored.checks) if e.status is not Status.OK), Status.OK)
-    finding = Finding(stored.lineage.agent, stored.variant, status, stored.speedup, parent.speedup, stored.cached)
+    individual = _as_admitted(stored, parts, parent)
+    reason = ""
+    if status is not Status.OK and not status.retryable:
+        _withdraw(stored.variant, state)
+    elif individual is not None:
+        individual, reason = _second_look(individual, stored.cached, state)
+    trusted = individual.speedup if individual is not None and not reason else None
+    finding = Finding(stored.lineage.agent, stored.variant, status, trusted, parent.speedup, stored.cached)
     state.ledger.finished(finding, 0.0)
     state.ledger.numbered(stored.lineage.generation)
     state.variants.add(stored.variant)
     state.genomes.update((stored.genome.digest(), stored.proposed.digest()))
+    if individual is None:
+        return
+    if reason:
+        suspect = Suspect(individual.parent.genome, individual.digest, reason)
+        state.doubts[individual.digest] = Doubt(suspect, individual.speedup, individual)
+    else:
+        state.population.add(individual)
+        state.archive.add(individual)
+
+
+def _as_admitted(stored: Stored, parts: Parts, parent: Individual) -> Individual | None:
+    """The outcome as an individual; None if it failed, or if its genome gives another text by now."""
     variant = parts.lower(stored.genome) if stored.speedup is not None else None
     if not isinstance(variant, Variant) or variant.digest() != stored.variant or stored.speedup is None:
-        return
-    individual = _individual(stored, variant, parent, stored.speedup, stored.evaluations)
-    state.population.add(individual)
-    state.archive.add(individual)
+        return None
+    return _individual(stored, variant, parent, stored.speedup, stored.evaluations)
+
+
+def _second_look(individual: Individual, cached: bool, state: SearchState) -> tuple[Individual | None, str]:
+    """(what is admitted or doubted, why it is doubted): a doubt is settled by the next outcome of the same variant."""
+    pending = state.doubts.pop(individual.digest, None)
+    if pending is not None:
+        if not agree(pending.speedup, individual.speedup):
+            return None, ""
+        value = min(pending.speedup, individual.speedup)
+        return replace(pending.individual, parent=replace(pending.individual.parent, speedup=value)), ""
+    known = cached or individual.digest in state.variants
+    return individual, "" if known else doubt(individual.parent, state.ledger.best)
+
+
+def _withdraw(digest: str, state: SearchState) -> None:
+    held = state.archive.get(digest)
+    state.population.remove(digest)
+    state.archive.remove(digest)
+    state.doubts.pop(digest, None)
+    if held is not None:
+        state.ledger.lowered(state.leader.speedup)
 
 
 def _individual(
@@ -102,7 +144,9 @@ def _restore(data: Mapping[str, Any], state: SearchState) -> float:
     done = set(state.genomes)
     state.genomes.update(str(digest) for digest in data.get("genomes", ()))
     for proposal in pending:
-        if proposal.genome.digest() not in done:
+        if proposal.parents[:1] and proposal.parents[0] in state.doubts:
+            continue  # the verifier is asked again about every open doubt
+        if proposal.fresh or proposal.genome.digest() not in done:
             state.genomes.discard(proposal.genome.digest())
             state.queue.append(proposal)
     return elapsed

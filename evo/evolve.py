@@ -63,7 +63,7 @@ def evolve(
     observer.on_start(start_notice(campaign, parts, state, resumed))
     search = Search(campaign, number, parts, state, screen, observer, stopped, elapsed)
     reason = search.run()
-    winner, explanation = _conclude(campaign, parts, state, search, observer, reason, stopped)
+    winner, explanation = _conclude(campaign, number, parts, state, search, observer, reason, stopped)
     result = replace(
         _result(campaign, parts, state, measured, winner, reason),
         explanation=explanation,
@@ -115,6 +115,7 @@ def _result(
 
 def _conclude(
     campaign: Campaign,
+    number: int,
     parts: Parts,
     state: SearchState,
     search: Search,
@@ -131,7 +132,7 @@ def _conclude(
         return unproven(state, "stopped by the user before the final comparison; --resume goes on"), ()
     comparing = at(CampaignPhase.COMPARING, "finalists against the baseline in fresh processes")
     comparing(0, campaign.processes)
-    winner = prove(state, parts, campaign.processes, stopped, comparing)
+    winner = prove(number, state, parts, campaign.processes, stopped, comparing)
     if not winner.improved or stopped():
         return winner, ()
     left = EXPLAIN_S if campaign.budget.minutes is None else campaign.budget.minutes * 60.0 - search.elapsed()

@@ -11,7 +11,8 @@ from evo.archive import behaviour
 from evo.fitness import Fitness
 from evo.parts import Parts
 from evo.population import Individual
-from evo.result import ArchiveEntry, Quarantined
+from evo.quarantine import throw_out
+from evo.result import ArchiveEntry
 from evo.state import SearchState
 
 FINALISTS = 6
@@ -30,8 +31,9 @@ class Winner:
 
 
 def prove(
-    state: SearchState, parts: Parts, processes: int, stop: Callable[[], bool], progress: Callable[[int, int], None]
-) -> Winner:
+    number: int, state: SearchState, parts: Parts, processes: int, stop: Callable[[], bool],
+    progress: Callable[[int, int], None],
+) -> Winner:  # fmt: skip
     """Compares the finalists with the baseline; those that fail go to quarantine and the next ones take their place.
 
     Variants still in doubt take part as well: this proof is the second look that they were waiting for.
@@ -57,7 +59,8 @@ def prove(
                 held.append((individual, comparison))
             else:
                 reason = comparison.message if comparison else "the final comparison gave no result"
-                notes.append(_throw_out(state, individual, reason))
+                throw_out(number, parts, state, individual, reason, comparison.checks if comparison else ())
+                notes.append(f"a variant at {individual.speedup:.2f}x was thrown out in the final comparison: {reason}")
         if held:
             best, proof = max(held, key=lambda pair: pair[1].speedup)
             if proof.low > 1.0:
@@ -107,15 +110,6 @@ def _contenders(state: SearchState) -> list[Individual]:
 def _field(contenders: Sequence[Individual]) -> list[Individual]:
     """The leader and those so close behind that the search cannot tell them apart."""
     return [i for i in contenders[:FINALISTS] if i.speedup >= CLOSE * contenders[0].speedup]
-
-
-def _throw_out(state: SearchState, individual: Individual, reason: str) -> str:
-    state.population.remove(individual.digest)
-    state.archive.remove(individual.digest)
-    state.doubts.pop(individual.digest, None)
-    state.quarantined.append(Quarantined(individual.variant, individual.speedup, individual.parent.agent, reason))
-    state.ledger.quarantined()
-    return f"a variant at {individual.speedup:.2f}x was thrown out in the final comparison: {reason}"
 
 
 def _size_rows(fitness: Fitness, evaluations: Sequence[Evaluation]) -> tuple[SizeComparison, ...]:

@@ -12,7 +12,8 @@ from evo.ledger import Finding
 from evo.parts import Parts
 from evo.population import Individual
 from evo.proposing import lineage
-from evo.result import CreditPoint, Quarantined
+from evo.quarantine import throw_out
+from evo.result import CreditPoint
 from evo.screening import Screen
 from evo.state import Candidate, Doubt, SearchState
 from knowledge.records import Outcome
@@ -135,8 +136,7 @@ class Intake:
         if score is None or not agree(pending.speedup, second):
             seen = f"{second:.2f}x" if second is not None else status.value
             reason = f"{pending.suspect.reason}; measured again: {seen}"
-            state.quarantined.append(Quarantined(candidate.variant, pending.speedup, author, reason))
-            state.ledger.quarantined()
+            throw_out(self._campaign, self._parts, state, pending.individual, reason, evaluations)
             self._ledger(candidate, status if score is None else Status.UNSTABLE, None, False)
             return f"{author}: {pending.speedup:.2f}x thrown out ({reason})"
         value = min(score.value, pending.speedup)

@@ -66,9 +66,9 @@ class Memory(Protocol):
         """Closes the campaign."""
 
     def lookup(
-        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str
+        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str, contract: str = ""
     ) -> tuple[Evaluation, ...]:
-        """What was measured of this variant on this hardware and toolchain."""
+        """What was measured of this variant on this hardware and toolchain, and judged by this contract."""
 
     def outcomes(self, campaign: int) -> Sequence[Stored]:
         """Every finished proposal of a campaign, in order."""
@@ -111,7 +111,7 @@ class NoMemory:
         """Nothing to close."""
 
     def lookup(
-        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str
+        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str, contract: str = ""
     ) -> tuple[Evaluation, ...]:
         """Nothing is known."""
         return self.empty

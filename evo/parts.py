@@ -57,6 +57,7 @@ class Parts:
         device_features: Vector of the device.
         size_features: One vector a tuned size, in campaign order.
         clock: Seconds, monotonic.
+        contract: Digest of what counts as right (``evo.contract``).
         pipeline: Work ahead.
         versions: For the report.
         notes: Sentences for the user from building (a plug-in that was skipped, say).
@@ -74,5 +75,6 @@ class Parts:
     device_features: tuple[float, ...] = ()
     size_features: tuple[tuple[float, ...], ...] = ((),)
     pipeline: Pipeline = field(default_factory=Pipeline)
+    contract: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -46,15 +46,19 @@ class Proposer:
         self._remaining = remaining
         self._coordinator = Coordinator(parts.agents)
 
-    def next(self) -> Candidate | Known | None:
-        """The next candidate for the device (or a known outcome, to be booked at once); None if nobody has anything."""
+    def next(self, queue_only: bool = False) -> Candidate | Known | None:
+        """The next candidate for the device (or a known outcome, to be booked at once); None if nobody has anything.
+
+        Args:
+            queue_only: Ask no agent: only what waits already is tried.
+        """
         self._ask_verifier()
         while self._state.queue:
             found = self._admit(self._state.queue.popleft())
             if found is not None:
                 return found
         pool: list[Candidate] = []
-        for _ in range(_ROUNDS):
+        for _ in range(0 if queue_only else _ROUNDS):
             size = self._screen.pool
             context = context_of(self._state, self._parts, size - len(pool), self._remaining())
             for proposal in self._coordinator.propose(context, self._state.credit, self._state.rng):
@@ -119,7 +123,7 @@ class Proposer:
         """What the base holds, if it settles the matter: every tuned size, or a failure that is the variant's own."""
         parts = self._parts
         found = parts.memory.lookup(
-            parts.kernel.digest, parts.evaluator.device, parts.evaluator.toolchain, variant.digest()
+            parts.kernel.digest, parts.evaluator.device, parts.evaluator.toolchain, variant.digest(), parts.contract
         )
         failures = [e for e in found if e.status is not Status.OK and not e.status.retryable]
         if failures:

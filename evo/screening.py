@@ -3,7 +3,7 @@
 What it said before each measurement is kept beside what came out. The pruning share that its recall of the best tenth
 earns (``knowledge.trust``) sets how many proposals compete for one place on the device. An epsilon share of places goes
 to a proposal drawn blindly from the same pool, so that mistakes are seen. Where the base holds enough of this kernel on
-this device, half of it is predicted from the other half, and the share that this earns holds until the campaign has
+this device, each part of it is predicted from the others, and the share that this earns holds until the campaign has
 proof of its own.
 """
 
@@ -25,6 +25,7 @@ KAPPA = 0.5  # optimism: standard deviations added to the mean
 FAILURE = 2.0  # log2 points that a certain failure costs
 ENOUGH = 8  # rows before the first fit
 EVERY = 6  # outcomes between fits
+FOLDS = 4  # parts of the base's experience, each predicted from the others
 
 
 class Screen:
@@ -106,12 +107,25 @@ class Screen:
 
     def _held_out(self) -> float:
         """The pruning share that the base's experience of this kernel on this device earns."""
-        own = [row for row in self._rows if row.same_kernel and row.same_device]
-        learnt, asked = own[::2], own[1::2]
-        if self._model is None or len(asked) < FEWEST:
+        groups: dict[Genome, list[TrainingRow]] = {}  # a genome has a row a size: they must not be torn apart
+        for row in self._rows:
+            if row.same_kernel and row.same_device:
+                groups.setdefault(row.genome, []).append(row)
+        genomes = list(groups)
+        if self._model is None or len(genomes) < FEWEST:
             return 0.0
-        self._model.fit(learnt)
-        mean, std, failure = self._model.predict([row.genome for row in asked])
-        scores = mean + KAPPA * std - FAILURE * failure
-        pairs = zip(scores, asked, strict=True)
-        return prune_share([Observation(float(score), row.log2_speedup, True) for score, row in pairs])
+        seen: list[Observation] = []
+        for fold in range(FOLDS):
+            asked = genomes[fold::FOLDS]
+            left_out = set(asked)
+            self._model.fit([row for genome in genomes if genome not in left_out for row in groups[genome]])
+            mean, std, failure = self._model.predict(asked)
+            scores = mean + KAPPA * std - FAILURE * failure
+            seen += [Observation(float(s), _gain(groups[g]), True) for s, g in zip(scores, asked, strict=True)]
+        return prune_share(seen)
+
+
+def _gain(rows: Sequence[TrainingRow]) -> float | None:
+    """Mean gain of a genome over its sizes; None if it failed at one."""
+    gains = [row.log2_speedup for row in rows if row.log2_speedup is not None and not row.failed]
+    return float(np.mean(gains)) if len(gains) == len(rows) else None

@@ -93,7 +93,8 @@ class Search:
                 return None
             if self._winding_down is StopReason.EXHAUSTED or ledger.since_record >= (budget.patience or 0):
                 return self._winding_down
-            self._winding_down, self._closed = None, False  # trimming found a new leader: the search goes on
+            # Trimming found a new leader: the search goes on.
+            self._winding_down, self._closed, self._exhausted = None, False, False
         if budget.patience is not None and ledger.since_record >= budget.patience:
             return StopReason.PATIENCE
         return StopReason.EXHAUSTED if self._exhausted else None
@@ -136,7 +137,7 @@ class Search:
         while len(self._in_flight) < self._parts.pipeline.ahead and not self._stop():
             if (self._remaining() or 0) <= 0 or (self._winding_down is not None and not self._state.queue):
                 return
-            found = self._proposer.next()
+            found = self._proposer.next(queue_only=self._winding_down is not None)
             if found is None:
                 return
             if isinstance(found, Known):

@@ -45,7 +45,7 @@ def campaign_record(campaign: Campaign, parts: Parts) -> CampaignRecord:
     """The campaign as the knowledge base stores it."""
     return CampaignRecord(
         campaign.name, parts.kernel, parts.evaluator.device, parts.evaluator.toolchain, campaign.seed,
-        parts.versions.get("evo-tune", ""), campaign.settings)  # fmt: skip
+        parts.versions.get("evo-tune", ""), campaign.settings, parts.contract)  # fmt: skip
 
 
 def first_state(campaign: Campaign, parts: Parts, baseline: Variant, measured: Measured) -> SearchState:

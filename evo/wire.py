@@ -17,6 +17,7 @@ from evaluator.messages import Work
 from evaluator.pool import LocalEvaluator
 from evaluator.settings import EvaluatorSettings
 from evo.campaign_types import Campaign
+from evo.contract import contract
 from evo.memory import Memory, NoMemory
 from evo.parts import Parts, Pipeline, SurrogateModel
 from genome.genes import Gene
@@ -127,6 +128,7 @@ def assemble(
         surrogate=surrogate,
         device_features=device_vector,
         size_features=size_vectors,
+        contract=contract(campaign),
         pipeline=Pipeline(8, 2) if on_gpu else Pipeline(3, 1),
         versions=versions(evaluator),
     )

@@ -30,7 +30,7 @@ def refresh_optima(
     Writers of the same problem do this one after the other (the problem's row is locked), so that the last one sees
     the evaluations of all.
     """
-    if outcome.speedup is None or _is_faulty(connection, hardware, variant):
+    if outcome.speedup is None or _is_faulty(connection, hardware, variant, campaign):
         _dethrone(connection, kernel, hardware, variant)
         return
     timed = [
@@ -80,22 +80,27 @@ def _dethrone(connection: Connection, kernel: int, hardware: int, variant: int) 
         _elect(connection, {column.name: getattr(row, column.name) for column in table.primary_key}, row)
 
 
-def _is_faulty(connection: Connection, hardware: int, variant: int) -> bool:
-    table = schema.evaluation
-    fault = exists().where(table.c.variant_id == variant, table.c.hardware_id == hardware, table.c.status.in_(_FAULTS))
+def _is_faulty(connection: Connection, hardware: int, variant: int, campaign: int) -> bool:
+    """True if it ever failed under the contract of this campaign."""
+    table, owner, own = schema.evaluation, schema.campaign.alias("owner"), schema.campaign.alias("own")
+    fault = exists().where(
+        table.c.variant_id == variant, table.c.hardware_id == hardware, table.c.status.in_(_FAULTS),
+        owner.c.id == table.c.campaign_id, own.c.id == campaign, owner.c.contract == own.c.contract,
+    )  # fmt: skip
     return bool(connection.execute(select(fault)).scalar_one())
 
 
 def _elect(connection: Connection, key: dict[str, int], before: Row[Any]) -> None:
     """Chooses the optimum of a key among all evaluations."""
     evaluation, lineage, campaign = schema.evaluation, schema.lineage, schema.campaign
-    faulty = evaluation.alias("faulty")
+    faulty, owner, own = evaluation.alias("faulty"), campaign.alias("owner"), campaign.alias("own")
     times = (
         _times(key)
         .where(
             ~exists().where(
                 faulty.c.variant_id == evaluation.c.variant_id, faulty.c.hardware_id == key["hardware_id"],
-                faulty.c.status.in_(_FAULTS),
+                faulty.c.status.in_(_FAULTS), owner.c.id == faulty.c.campaign_id,
+                own.c.id == evaluation.c.campaign_id, owner.c.contract == own.c.contract,
             )
         )
         .subquery()

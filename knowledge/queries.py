@@ -20,9 +20,11 @@ _COUNTED = ("campaign", "evaluation", "genome", "hardware", "kernel", "optimum",
 
 
 def lookup(
-    connection: Connection, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str
-) -> tuple[Evaluation, ...]:
-    """The newest measurement of a variant at each size, tuned and checked, on this hardware and toolchain.
+    connection: Connection, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str,
+    contract: str = "",
+) -> tuple[Evaluation, ...]:  # fmt: skip
+    """The newest measurement of a variant at each size, tuned and checked, on this hardware and toolchain and judged by
+    this contract.
 
     Time-outs and crashes are left out: their cause may have been the machine, and they may be tried again.
     """
@@ -32,6 +34,7 @@ def lookup(
         .where(schema.kernel.c.digest == kernel_digest, schema.variant.c.digest == variant_digest)
         .where(schema.hardware.c.fingerprint == encode.fingerprint(device), *_is_toolchain(toolchain))
         .where(~evaluation.c.reused, evaluation.c.status.not_in(_RETRYABLE))
+        .where(schema.campaign.c.id == evaluation.c.campaign_id, schema.campaign.c.contract == contract)
         .order_by(evaluation.c.id)
     )
     newest: dict[tuple[str, bool], Evaluation] = {}

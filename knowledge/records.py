@@ -93,7 +93,13 @@ class Prior:
 
 @dataclass(frozen=True)
 class CampaignRecord:
-    """A campaign as it starts; ``settings`` is the validated YAML as plain data."""
+    """A campaign as it starts.
+
+    Attributes:
+        settings: The validated YAML as plain data.
+        contract: Digest of what counts as right (reference, tolerance, inputs, check sizes). Outcomes that were judged
+            by another contract are not looked up.
+    """
 
     name: str
     kernel: KernelRecord
@@ -102,6 +108,7 @@ class CampaignRecord:
     seed: int
     version: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    contract: str = ""
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ campaign = Table(
     _reference("toolchain_id", "toolchain"),
     Column("seed", BigInteger, nullable=False),
     _text("version"),
+    Column("contract", Text, nullable=False, server_default=""),
     _json("settings"),
     Column("summary", JSONB(none_as_null=True)),
     _created(),

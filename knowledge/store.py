@@ -73,6 +73,9 @@ class KnowledgeBase:
     def start_campaign(self, record: CampaignRecord, resume: bool) -> int:
         """Id of a new campaign; with ``resume`` that of the last unfinished one of the same name, kernel, device and
         seed, if there is one.
+
+        Raises:
+            KnowledgeError: If that one had other sizes, transforms, assumptions, ...: its speed-ups are others.
         """
         token = uuid.uuid4()
         return self._database.run(lambda connection: write.start_campaign(connection, record, token, resume))
@@ -94,11 +97,13 @@ class KnowledgeBase:
         self._database.run(lambda connection: write.finish_campaign(connection, campaign, summary))
 
     def lookup(
-        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str
+        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str, contract: str = ""
     ) -> tuple[Evaluation, ...]:
-        """The newest measurement of a variant at each size (tuned and check sizes) on this hardware and toolchain."""
+        """The newest measurement of a variant at each size (tuned and check sizes) on this hardware and toolchain, as
+        far as it was judged by this contract.
+        """
         return self._database.run(
-            lambda connection: queries.lookup(connection, kernel_digest, device, toolchain, variant_digest)
+            lambda connection: queries.lookup(connection, kernel_digest, device, toolchain, variant_digest, contract)
         )
 
     def outcomes(self, campaign: int) -> list[StoredOutcome]:

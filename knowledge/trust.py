@@ -20,6 +20,8 @@ FEWEST = 12
 """Unbiased outcomes before anything is pruned."""
 CROWD = 3
 """The best tenth is taken to hold at least this many outcomes: the recall of one is a coin."""
+CHANCE = 1.645
+"""Standard deviations of a rank correlation without any connection, below which it counts as none."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,14 @@ def recall(observations: Sequence[Observation], pruned: float) -> tuple[int, int
 def prune_share(observations: Sequence[Observation]) -> float:
     """The largest of ``SHARES`` whose recall of the best tenth, as (kept + 1) / (all + 2), is high enough; else 0.
 
-    The rule of succession keeps a model that was right twice from being taken for a prophet.
+    The rule of succession keeps a model that was right twice from being taken for a prophet. Scores that rank no better
+    than chance (one-sided 5% for Spearman's coefficient, normal approximation) earn nothing, whatever they kept: of a
+    few outcomes the best are kept by luck too often.
     """
     earned = 0.0
+    rank = spearman([item.score for item in observations], _ordered(observations))
+    if rank is None or rank <= CHANCE / math.sqrt(len(observations) - 1):
+        return earned
     for share in SHARES:
         kept, size = recall(observations, share)
         if (kept + 1) / (size + 2) < NEEDED_RECALL:

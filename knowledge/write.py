@@ -14,10 +14,14 @@ from evaluator.result import Evaluation
 from genome.genes import Genome
 from genome.variant import Rejection
 from knowledge import encode, schema
+from knowledge.errors import KnowledgeError
 from knowledge.features import SIZE_FEATURE_VERSION, label_features
 from knowledge.optimum import refresh_optima
 from knowledge.records import CampaignRecord, Lineage, Outcome
 from knowledge.trust import SurrogateMetrics
+
+_MAY_CHANGE = frozenset({"budget", "output", "device", "knowledge", "name", "processes", "seed"})
+"""Settings under which an interrupted campaign may still go on: none of them changes what a speed-up means."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +78,34 @@ def start_campaign(connection: Connection, record: CampaignRecord, token: uuid.U
     name = encode.text(record.name, encode.NAME_LENGTH)
     if resume:
         found = connection.execute(
-            select(table.c.id)
+            select(table.c.id, table.c.settings, table.c.contract)
             .where(table.c.name == name, table.c.kernel_id == kernel, table.c.hardware_id == hardware)
             .where(table.c.seed == record.seed, table.c.finished_at.is_(None))
             .order_by(table.c.id.desc())
             .limit(1)
-        ).scalar()
+        ).one_or_none()
         if found is not None:
-            return int(found)
+            _check_unchanged(found, record)
+            return int(found.id)
     values = {
         "token": token, "name": name, "kernel_id": kernel, "hardware_id": hardware, "toolchain_id": toolchain,
         "seed": record.seed, "version": encode.text(record.version, encode.NAME_LENGTH),
-        "settings": encode.plain(record.settings),
+        "settings": encode.plain(record.settings), "contract": encode.text(record.contract, encode.NAME_LENGTH),
     }  # fmt: skip
     return ensure_row(connection, table, ("token",), values)
+
+
+def _check_unchanged(old: Row[Any, Any, Any], record: CampaignRecord) -> None:
+    """A run goes on only under the settings that its speed-ups were measured with."""
+    before, now = dict(old.settings), dict(encode.plain(record.settings))
+    changed = sorted(key for key in {*before, *now} if key not in _MAY_CHANGE and before.get(key) != now.get(key))
+    if not changed and old.contract != record.contract:
+        changed = ["the reference or its inputs"]
+    if changed:
+        raise KnowledgeError(
+            f"the interrupted run cannot go on: changed since then: {', '.join(changed)}",
+            "run without --resume to start anew (what was measured is reused), or undo the change",
+        )
 
 
 def record_outcome(connection: Connection, campaign: int, outcome: Outcome) -> None:

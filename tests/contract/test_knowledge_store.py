@@ -73,10 +73,12 @@ Starter = Callable[..., Campaign]
 @pytest.fixture
 def start(knowledge_base: KnowledgeBase) -> Starter:
     def begin(
-        kernel: KernelRecord | None = None, device: DeviceInfo = CPU, seed: int = 1, resume: bool = False
-    ) -> Campaign:
+        kernel: KernelRecord | None = None, device: DeviceInfo = CPU, seed: int = 1, resume: bool = False,
+        contract: str = "", **settings: object,
+    ) -> Campaign:  # fmt: skip
         record = kernel or kernel_record()
-        campaign = CampaignRecord(record.name, record, device, TOOLS, seed, "0.1", {"budget": {"evaluations": 9}})
+        given = {"budget": {"evaluations": 9}, **settings}
+        campaign = CampaignRecord(record.name, record, device, TOOLS, seed, "0.1", given, contract)
         return Campaign(knowledge_base, record, device, knowledge_base.start_campaign(campaign, resume))
 
     return begin
@@ -234,6 +236,37 @@ def test_training_rows_prefer_this_kernel_and_hold_failures(start: Starter) -> N
         ((TILE,), None, True), ((UNROLL,), 2.0, False), ((), 0.0, False),
     ]  # fmt: skip
     assert rows[0].size_features == label_features(BIG.env)
+
+
+def test_resume_refuses_other_settings_but_not_another_budget(start: Starter) -> None:
+    first = start(sizes=[{"n": 1}])
+    assert start(first.kernel, resume=True, sizes=[{"n": 1}], budget={"evaluations": 99}).id == first.id
+    with pytest.raises(KnowledgeError, match=r"changed since then: sizes"):
+        start(first.kernel, resume=True, sizes=[{"n": 2}])
+    with pytest.raises(KnowledgeError, match="the reference"):
+        start(first.kernel, resume=True, sizes=[{"n": 1}], contract="another")
+
+
+def test_what_another_contract_judged_is_not_looked_up(start: Starter) -> None:
+    strict = start(contract="strict")
+    wrong = strict.outcome(1, (UNROLL,), 1.0, None)
+    strict.record(wrong)
+    digest = wrong.variant.digest()
+    loose = start(strict.kernel, contract="loose")
+    assert strict.base.lookup(strict.kernel.digest, CPU, TOOLS, digest, "strict")
+    assert loose.base.lookup(strict.kernel.digest, CPU, TOOLS, digest, "loose") == ()
+    loose.record(loose.outcome(0, (), 3.0, 1.0), loose.outcome(1, (UNROLL,), 1.0, 3.0))
+    assert loose.base.best(strict.kernel.name, CPU.name, BIG.label)[0].genome.genes == (UNROLL,)
+
+
+def test_a_variant_thrown_out_later_is_no_optimum_any_more(start: Starter) -> None:
+    campaign = start()
+    good, liar = campaign.outcome(1, (UNROLL,), 1.0, 2.0), campaign.outcome(2, (TILE,), 0.1, 20.0)
+    campaign.record(campaign.outcome(0, (), 2.0, 1.0), good, liar)
+    assert campaign.base.best(campaign.kernel.name, CPU.name, BIG.label)[0].genome.genes == (TILE,)
+    proof = Evaluation(liar.variant.digest(), BIG.label, Status.UNSTABLE, "measured again: 2x", stage="quarantine")
+    campaign.record(Outcome(liar.variant, (proof,), (), Lineage("verifier", (), (), 3), None))
+    assert campaign.base.best(campaign.kernel.name, CPU.name, BIG.label)[0].genome.genes == (UNROLL,)
 
 
 def test_resume_finds_the_unfinished_campaign_of_the_same_seed(start: Starter) -> None:

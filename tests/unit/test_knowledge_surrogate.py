@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from genome.genes import Gene, Genome, Site
 from knowledge.records import TrainingRow
 from knowledge.surrogate import BLIND_STD, Surrogate
-from knowledge.trust import Observation, metrics, recall, spearman
+from knowledge.trust import Observation, metrics, prune_share, recall, spearman
 
 KERNEL, DEVICE, SIZE = (1.0, 0.5), (1.0,), (9.0, 18.0)
 
@@ -125,6 +125,16 @@ def test_a_good_model_earns_a_pruning_share_and_noise_does_not() -> None:
     good, noise = metrics(observations(0.1)), metrics(observations(100.0))
     assert good.prune_share >= 0.75 and good.decile_recall == 1.0 and (good.rank_correlation or 0) > 0.9
     assert noise.prune_share < 0.5
+
+
+@pytest.mark.parametrize("count", [12, 15, 30, 60])
+def test_noise_hardly_ever_earns_a_share(count: int) -> None:
+    rng = np.random.default_rng(7)
+    lucky = 0
+    for _ in range(300):
+        noise = [Observation(float(a), float(b), True) for a, b in rng.normal(size=(count, 2))]
+        lucky += prune_share(noise) > 0
+    assert lucky / 300 < 0.08  # one-sided 5%, and the spread of 300 draws
 
 
 def test_few_or_biased_observations_earn_nothing() -> None:

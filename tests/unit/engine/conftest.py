@@ -227,7 +227,7 @@ class FakeMemory:
         self.finished[campaign] = summary
 
     def lookup(
-        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str
+        self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str, contract: str = ""
     ) -> tuple[Evaluation, ...]:
         found = [row for rows in self.rows.values() for row in rows if row.variant == variant_digest]
         return found[-1].evaluations if found else ()

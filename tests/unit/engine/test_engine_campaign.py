@@ -211,6 +211,34 @@ def test_a_leap_is_no_parent_until_a_second_measurement_agrees(bench: Any) -> No
     assert result.comparison.speedup < 2 * BEST
 
 
+def test_what_was_thrown_out_stays_out_of_the_base_and_of_a_resumed_run(bench: Any) -> None:
+    class Killed(Exception):
+        pass
+
+    def seconds(variant: Any) -> float:
+        return float(bench.seconds(variant.genome)) / (300.0 if variant.genome.find("foreign") else 1.0)
+
+    def killer(variant: Any, number: int) -> None:
+        if variant.genome.find("foreign"):
+            doubted.append(variant.digest())
+        if len(doubted) == 1 and doubted[0] != variant.digest():
+            raise Killed  # before the second look
+
+    doubted: list[str] = []
+    memory = bench.memory_type()
+    with pytest.raises(Killed):
+        run(bench, bench.evaluator(time_of=seconds, verdict=killer), memory)
+    honest = bench.evaluator()
+    result = run(bench, honest, memory, resume=True)
+    assert doubted[0] in [variant.digest() for variant in honest.measured]  # the doubt was not forgotten
+    assert doubted[0] in [q.variant.digest() for q in result.quarantined]
+    assert result.comparison.speedup < 2 * BEST
+    last = [row for row in memory.rows[1] if row.variant == doubted[0]][-1]
+    assert last.speedup is None
+    again = run(bench, bench.evaluator(), memory, resume=True)
+    assert again.best.digest() != doubted[0]
+
+
 def test_a_crash_is_tried_again_and_the_variant_before_it_is_doubted(bench: Any) -> None:
     """A stray write of ``foreign`` kills the process only when the next variant runs in it."""
     previous: list[Any] = []
