@@ -119,8 +119,8 @@ def relative_errors(output: Array, values: Array, bound: Bound) -> NDArray[np.fl
     """Element errors relative to the tolerance: 0 where equal (NaN equals NaN), infinite where only one is finite."""
     if output.dtype.kind in "iu":
         return np.where(output == values, 0.0, np.inf)
-    wide = output.astype(np.float64)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # the poison is a signalling NaN
+        wide = output.astype(np.float64)
         limit = bound.atol + bound.rtol * np.abs(values)
         difference = np.abs(wide - values)
         errors = np.where(difference == 0.0, 0.0, difference / limit)
@@ -133,7 +133,8 @@ def norm_error(output: Array, values: Array, bound: Bound) -> float:
     """Norm of the error over the norm of the values, relative to the tolerance; finite elements only."""
     if bound.norm == 0.0:
         return 0.0
-    wide = output.astype(np.float64)
+    with np.errstate(all="ignore"):
+        wide = output.astype(np.float64)
     finite = np.isfinite(wide) & np.isfinite(values)
     size = float(np.linalg.norm(values[finite]))
     distance = float(np.linalg.norm(wide[finite] - values[finite]))

@@ -6,6 +6,7 @@ process go through ``whole``, a LocalEvaluator with all its processes. Kernels a
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -73,18 +74,21 @@ class Bout:
         good: The baseline's text; its entry is the spec's.
         reference: Text of a Python file with a function of the same name; empty takes the baseline as the oracle.
         work: Operations by size label.
+        block: Threads of a block.
     """
 
     spec: KernelSpec
     good: str
     reference: str = ""
     work: Mapping[str, Work] = field(default_factory=dict)
+    block: int = 64
 
     def variant(
         self, text: str, target: Target, *, scratch: tuple[Scratch, ...] = (), guard: Guard | None = None,
-        steps: tuple[Step, ...] = (), block: int = 64,
+        steps: tuple[Step, ...] = (), block: int = 0,
     ) -> Variant:  # fmt: skip
         names = tuple(arg.name for arg in self.spec.args) + tuple(item.name for item in scratch)
+        block = block or self.block
         launch = Launch(self.spec.entry, (GridAxis(N, block), ONE, ONE), (block, 1, 1), names)
         return Variant(self.spec.name, target, PRELUDES[target] + text, steps or (launch,), scratch, guard or Guard())
 
@@ -178,8 +182,7 @@ class Ring:
         """A station with the baseline opened, made once for each kernel and setting."""
         key = repr((bout.spec, bout.good, bout.reference, settings))
         if key not in self._stations:
-            session = self._folder / str(len(self._stations))
-            session.mkdir()
+            session = Path(tempfile.mkdtemp(dir=self._folder))
             setup = Setup(
                 bout.spec, self.device, settings, reference_of(bout, session), SEED, session, self.peaks, bout.work
             )

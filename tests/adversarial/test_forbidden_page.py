@@ -8,7 +8,7 @@ from evaluator.pool import LocalEvaluator
 from evaluator.result import Status
 from tests.adversarial.arena import AXPB, AXPB_BODY, Ring, axpb, judged
 
-AHEAD = axpb(f"volatile float ahead = A[i + 1]; {AXPB_BODY}")
+AHEAD = axpb(f"{AXPB_BODY} if (BITS(A[i + 1]) == 0xdeadbeefu) C[i] = 0.0f;")  # no element ever holds that
 
 
 def test_a_read_past_the_end(ring: Ring, evaluator: LocalEvaluator, on_gpu: bool) -> None:
