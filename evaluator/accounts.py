@@ -33,10 +33,14 @@ class StageCost:
 
 @dataclass(frozen=True)
 class Spent:
-    """What one variant took: seconds by stage in the order they were entered, and the stage that refused it."""
+    """What one variant took: seconds by stage in the order they were entered, and the stage that refused it.
+
+    ``kernel_s`` are those in which the device ran the variant's own kernels.
+    """
 
     seconds: tuple[tuple[str, float], ...] = ()
     refused: str = ""
+    kernel_s: float = 0.0
 
 
 class Stopwatch:
@@ -63,9 +67,9 @@ class Stopwatch:
             self._turn()
             self._open.pop()
 
-    def spent(self) -> Spent:
+    def spent(self, kernel_s: float = 0.0) -> Spent:
         """What was counted."""
-        return Spent(tuple(self._seconds.items()), self.last)
+        return Spent(tuple(self._seconds.items()), self.last, kernel_s)
 
     def _turn(self) -> None:
         now = time.monotonic()
@@ -79,9 +83,11 @@ class Accounts:
 
     def __init__(self) -> None:
         self._costs = {stage: StageCost(stage) for stage in STAGES}
+        self.kernel_s = 0.0
 
     def book(self, spent: Spent) -> None:
         """Adds one variant."""
+        self.kernel_s += spent.kernel_s
         for stage, seconds in spent.seconds:
             self.add(stage, seconds, stage == spent.refused)
 

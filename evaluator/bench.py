@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from evaluator.defences import Defences
 from evaluator.inputs import Array, scalars
 from evaluator.oracle import widen
 from evaluator.plan import Call, array_args, output_args
-from evaluator.resident import Comparing
+from evaluator.resident import Comparing, Preparation, Repeating
 from evaluator.result import Status
 from evaluator.screen import Screen, as_bytes, usable
 from genome.spec import KernelSpec, ProblemSize, Role
@@ -24,6 +25,8 @@ Checker = Callable[[Mapping[str, Array], Mapping[str, Array]], str]
 
 Inputs = Callable[[int], Mapping[str, Array]]
 """Input set -> arrays of the in and inout arguments."""
+
+_BATCH, _SHORT_MS = 5, 5.0  # where a run takes longer than that, waiting for the host costs nothing
 
 
 class Bench:
@@ -54,6 +57,7 @@ class Bench:
         self.exponent = 0
         self.checker: Checker | None = None
         self.last_ms = 0.0
+        self.kernel_ms = 0.0
 
     @property
     def baseline_error(self) -> float:
@@ -107,7 +111,29 @@ class Bench:
     def run(self, loaded: Loaded, call: Call) -> float:
         """Runs the call once; milliseconds. See ``Backend.run``."""
         self.last_ms = self._backend.run(loaded, call, {**self._buffers, **self._scratch})
+        self.kernel_ms += self.last_ms
         return self.last_ms
+
+    @property
+    def batch(self) -> int:
+        """Runs that are worth starting together."""
+        return _BATCH if isinstance(self._backend, Repeating) and self.last_ms < _SHORT_MS else 1
+
+    def timed_runs(self, loaded: Loaded, call: Call, flush_bytes: int, count: int) -> list[float]:
+        """Milliseconds of runs, each from restored inputs, poisoned outputs and (unless 0) an evicted cache."""
+        backend, before = self._backend, self._preparation(flush_bytes)
+        if isinstance(backend, Repeating) and before is not None:
+            found = [*backend.repeat(loaded, call, {**self._buffers, **self._scratch}, before, count)]
+            self.kernel_ms += sum(found)
+            self.last_ms = found[-1]
+            return found
+        found = []
+        for _ in range(count):
+            self.restore()
+            if flush_bytes:
+                backend.flush(flush_bytes)
+            found.append(self.run(loaded, call))
+        return found
 
     def outputs(self) -> dict[str, Array]:
         """Flat outputs in their dtype."""
@@ -121,7 +147,7 @@ class Bench:
                 return f"stray write at {where}: around {name}, {damage}"
         for arg in array_args(self.spec):
             if arg.role is Role.IN and self._defences.inputs_kept:
-                pristine = as_bytes(self._values(self._set)[arg.name])
+                pristine = as_bytes(self._input(arg.name))
                 changed = np.count_nonzero(self._buffers[arg.name].read() != pristine)
                 if changed:
                     return f"stray write at {where}: {changed} bytes of the input {arg.name} changed"
@@ -173,12 +199,28 @@ class Bench:
         poison = self._poison if self._defences.poison else None
         return self._screen.clears(self._set, self._buffers, self._scratch, self.expected[self._set], poison, allowed)
 
+    def _preparation(self, flush_bytes: int) -> Preparation | None:
+        """What ``restore`` does, for the device; None where it has no copy of what must be restored."""
+        copies, fills = [], []
+        for arg in array_args(self.spec):
+            if arg.role is Role.INOUT:
+                screen, name = self._screen, arg.name
+                kept = screen.input(self._set, name, partial(self._input, name)) if screen is not None else None
+                if kept is None:
+                    return None
+                copies.append((self._buffers[arg.name], kept))
+            elif arg.role is Role.OUT and self._defences.poison and self._defences.timed_poison:
+                fills.append((self._buffers[arg.name], self._poison))
+        return Preparation(tuple(copies), tuple(fills), flush_bytes)
+
     def _fill(self, name: str, buffer: Buffer) -> None:
         """Gives an input its pristine values."""
-        if self._screen is None or not self._screen.restore(
-            self._set, name, buffer, lambda: self._values(self._set)[name]
-        ):
-            buffer.write(as_bytes(self._values(self._set)[name]))
+        if self._screen is None or not self._screen.restore(self._set, name, buffer, partial(self._input, name)):
+            buffer.write(as_bytes(self._input(name)))
+
+    def _input(self, name: str) -> Array:
+        """The pristine values of an input in the set that is loaded."""
+        return self._values(self._set)[name]
 
     def _ask_checker(self, checker: Checker, outputs: Mapping[str, Array]) -> Verdict:
         """Unwritten elements are ours to see (the poison may satisfy a checker); values are the checker's."""

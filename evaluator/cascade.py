@@ -41,7 +41,7 @@ def run_cascade(station: Station, prepared: Prepared, best_ms: Mapping[str, floa
     evaluations: list[Evaluation] = []
     checks: list[Evaluation] = []
     watch = Stopwatch()
-    start = time.monotonic()
+    start, kernel_s = time.monotonic(), station.kernel_s
     try:
         with watch.stage("load"):
             calls = _calls(station, prepared)
@@ -65,7 +65,7 @@ def run_cascade(station: Station, prepared: Prepared, best_ms: Mapping[str, floa
     if not dead and station.damaged():
         text = f"stray write at {size.label}: memory that belongs to no argument changed"
         results[-1:] = [_failed(prepared, size, Ended(Status.STRAY_WRITE, text, "check", math.inf), start)]
-    return Outcome(tuple(evaluations), tuple(checks), watch.spent())
+    return Outcome(tuple(evaluations), tuple(checks), watch.spent(station.kernel_s - kernel_s))
 
 
 def _calls(station: Station, prepared: Prepared) -> dict[str, Call | None]:

@@ -102,6 +102,11 @@ class LocalEvaluator:
         return self._accounts.costs()
 
     @property
+    def kernel_seconds(self) -> float:
+        """Seconds in which the device ran kernels of variants: what is left of its time went elsewhere."""
+        return self._accounts.kernel_s
+
+    @property
     def drift(self) -> Mapping[str, float]:
         """How much longer the baseline took when it was last timed than at first, by size label; empty until then."""
         return dict(self._desk.drift.factors)

@@ -81,6 +81,11 @@ class Station:
             self._benches[size.label] = bench
         return self._benches[size.label]
 
+    @property
+    def kernel_s(self) -> float:
+        """Seconds in which the device ran kernels of variants, so far."""
+        return sum(bench.kernel_ms for bench in self._benches.values()) * 1e-3
+
     def damaged(self) -> bool:
         """True if copies on the device are no longer what they were: see ``Bench.damaged``."""
         return any(bench.damaged() for bench in self._benches.values())

@@ -95,13 +95,21 @@ def sample(
         clock: Seconds, for the budget.
         first: Samples that exist already.
     """
+    return sample_batches(lambda count: [run() for _ in range(count)], sampling, seed, clock, first, 1)
+
+
+def sample_batches(
+    runs: Callable[[int], Sequence[float]], sampling: Sampling, seed: int, clock: Callable[[], float],
+    first: Sequence[float], width: int,
+) -> Timing:  # fmt: skip
+    """Adaptive sampling, ``width`` runs at a time. ``runs`` does so many of them; milliseconds of each."""
     samples = list(first)
     start = clock()
     while len(samples) < sampling.most:
-        enough = len(samples) >= sampling.least
-        if enough and (clock() - start >= sampling.budget_s or is_tight(samples, sampling.target, seed)):
+        missing = sampling.least - len(samples)
+        if missing <= 0 and (clock() - start >= sampling.budget_s or is_tight(samples, sampling.target, seed)):
             break
-        if enough and not sampling.worth_more(samples):
+        if missing <= 0 and not sampling.worth_more(samples):
             break
-        samples.append(run())
+        samples += runs(min(max(missing, width), sampling.most - len(samples)))
     return summarise(samples, seed)

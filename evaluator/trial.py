@@ -16,7 +16,7 @@ from evaluator.messages import Prepared
 from evaluator.plan import Call
 from evaluator.result import Status, Timing
 from evaluator.station import Station
-from evaluator.timing import Sampling, sample, warm_up
+from evaluator.timing import Sampling, sample_batches, warm_up
 
 _WARM_UP_S = 0.1
 _RUNGS = ((5, 2.0), (10, 1.5), (20, 1.2))
@@ -74,21 +74,21 @@ def time_size(run: Run, bench: Bench, call: Call, first: Timing | None, sampling
     """
     station, settings = run.station, run.station.settings
 
-    def once() -> float:
-        bench.restore()
-        if settings.cold_cache:
-            station.backend.flush(settings.flush_cap(station.backend.info.kind))
-        return bench.run(run.loaded, call)
+    flush_bytes = settings.flush_cap(station.backend.info.kind) if settings.cold_cache else 0
+
+    def runs(count: int) -> list[float]:
+        return bench.timed_runs(run.loaded, call, flush_bytes, count)
 
     station.wait("wait", bench.size)
     with ExitStack() as stack:
         with run.watch.stage("waiting"):
             stack.enter_context(station.turn.timing())
         station.beat("time", bench.size, station.deadline_s(bench.size) * 3 + 2 * sampling.budget_s)
-        last_s = warm_up(once, _WARM_UP_S if sampling.most > 1 else 0.0, time.monotonic) * 1e-3
+        last_s = warm_up(lambda: runs(1)[0], _WARM_UP_S if sampling.most > 1 else 0.0, time.monotonic) * 1e-3
         most_s = station.deadline_s(bench.size) * 3 + 2 * sampling.budget_s + 2 * sampling.least * last_s
         station.beat("time", bench.size, most_s)
-        return sample(once, sampling, station.setup.seed, time.monotonic, first.samples_ms if first else ())
+        known = first.samples_ms if first else ()
+        return sample_batches(runs, sampling, station.setup.seed, time.monotonic, known, bench.batch)
 
 
 def full_sampling(station: Station, best_ms: float) -> Sampling:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -19,8 +20,9 @@ from evaluator.cuda.helpers import Helpers
 from evaluator.cuda.judge import Judge, KeptArray, device_buffer
 from evaluator.cuda.memory import DeviceBuffer, Pattern
 from evaluator.cuda.nvrtc import Nvrtc
+from evaluator.cuda.repeat import Repeater
 from evaluator.plan import BoundLaunch, Call
-from evaluator.resident import Finding, Kept, Question
+from evaluator.resident import Finding, Kept, Preparation, Question
 from evaluator.result import DeviceInfo, Status, Toolchain
 from genome.limits import DeviceLimits
 from genome.variant import Memset, Target, Variant
@@ -61,6 +63,7 @@ class _Session:
             self.start, self.stop = Event(), Event()
         self.helpers = Helpers(nvrtc, architecture, self.stream)
         self.judge = Judge(nvrtc, architecture, self.stream)
+        self.repeater = Repeater(self.stream, self.helpers)
         self.pattern = Pattern(self.stream)
 
     def allocate(self, nbytes: int, bare: bool) -> DeviceBuffer:
@@ -137,11 +140,9 @@ class CudaBackend:
         Everything is enqueued behind a kernel that keeps the device waiting, so that the time between the two events
         holds no gap in which the device waits for this process.
         """
-        if not isinstance(loaded, LoadedModule):
-            raise TypeError(f"not a module of this backend: {loaded!r}")
         session = self._session()
         with cuda_calls("the launch", launch=True):
-            steps = [self._prepare(loaded, step, buffers, session.stream) for step in call.steps]
+            steps = [self._prepare(_module(loaded), step, buffers, session.stream) for step in call.steps]
             session.helpers.hold(_HOLD_US + _HOLD_STEP_US * len(steps))
             session.start.record(session.stream)
             for step in steps:
@@ -151,11 +152,28 @@ class CudaBackend:
             session.stop.synchronize()
             return float(get_elapsed_time(session.start, session.stop))
 
+    def repeat(
+        self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer], before: Preparation, count: int
+    ) -> tuple[float, ...]:
+        """See ``Repeating.repeat``."""
+        session = self._session()
+        with cuda_calls("the launch", launch=True):
+            steps = [self._prepare(_module(loaded), step, buffers, session.stream) for step in call.steps]
+        preparations: list[Callable[[], None]] = [
+            partial(session.judge.restore, buffer, kept) for buffer, kept in before.copies
+        ]
+        preparations += [partial(buffer.fill, byte) for buffer, byte in before.fills]
+        if before.flush_bytes:
+            preparations.append(partial(session.helpers.sweep, self._evicting(before.flush_bytes)))
+        return tuple(session.repeater.times(preparations, steps, count))
+
     def flush(self, cap_bytes: int) -> None:
         """See ``Backend.flush``. Reads twice the L2 cache; the stream orders it before the next run."""
-        nbytes = min(2 * max(self._info.l2_bytes, 1 << 20), cap_bytes)
         with cuda_calls("evicting the cache"):
-            self._session().helpers.sweep(nbytes)
+            self._session().helpers.sweep(self._evicting(cap_bytes))
+
+    def _evicting(self, cap_bytes: int) -> int:
+        return min(2 * max(self._info.l2_bytes, 1 << 20), cap_bytes)
 
     def measure_peaks(self) -> Peaks:
         """See ``Backend.measure_peaks``."""
@@ -185,3 +203,9 @@ class CudaBackend:
             np.uint64(device_buffer(buffers[arg]).pointer) if isinstance(arg, str) else arg for arg in step.args
         )
         return lambda: function(step.grid, step.block, args, step.shared_bytes, stream)
+
+
+def _module(loaded: Loaded) -> LoadedModule:
+    if not isinstance(loaded, LoadedModule):
+        raise TypeError(f"not a module of this backend: {loaded!r}")
+    return loaded
