@@ -20,7 +20,9 @@ from knowledge.optimum import refresh_optima
 from knowledge.records import CampaignRecord, Lineage, Outcome
 from knowledge.trust import SurrogateMetrics
 
-_MAY_CHANGE = frozenset({"budget", "output", "device", "knowledge", "name", "processes", "seed"})
+_MAY_CHANGE = frozenset({
+    "budget", "output", "device", "knowledge", "name", "processes", "seed", "population", "epsilon", "surrogate",
+})  # fmt: skip
 """Settings under which an interrupted campaign may still go on: none of them changes what a speed-up means."""
 
 
