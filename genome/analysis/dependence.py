@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from genome.analysis.effects import base_name, locals_of
+from genome.analysis.effects import base_name, is_pure, locals_of
 from genome.ir.expr import Expr, Index, Var, names, rewrite
 from genome.ir.stmt import (
     Assign,
@@ -26,11 +26,16 @@ from genome.ir.stmt import (
     flatten,
     map_exprs,
     writes,
+    written_names,
 )
 
 
 class Variation:
-    """Fixpoint of "varies in": for each local, the instance variables on which its value depends."""
+    """Fixpoint of "varies in": for each local, the instance variables on which its value depends.
+
+    A statement that is placed into instance loops as a whole (a condition, a loop of varying bounds, opaque text) runs
+    once an instance: what it writes varies as the statement does, or its updates would be repeated.
+    """
 
     def __init__(self, body: Body, variables: Sequence[str]) -> None:
         self.variables = tuple(variables)
@@ -43,8 +48,8 @@ class Variation:
             changed = self._of != before
 
     def of(self, expr: Expr) -> frozenset[str]:
-        """Instance variables on which the value of the expression depends."""
-        return self._union(names(expr))
+        """Instance variables on which the value of the expression depends; all of them for a call with an effect."""
+        return self._union(names(expr)) if is_pure(expr) else frozenset(self.variables)
 
     def of_name(self, name: str) -> frozenset[str]:
         """Instance variables on which the variable of that name depends."""
@@ -82,10 +87,13 @@ class Variation:
                 bounds = control | self.of(stmt.lower) | self.of(stmt.upper)
                 self._add(stmt.var, bounds)
                 self._visit(stmt.body, bounds)
+                if self.is_whole(stmt):
+                    self._vary_together(stmt)
             elif isinstance(stmt, If):
                 condition = control | self.of(stmt.condition)
                 self._visit(stmt.then, condition)
                 self._visit(stmt.orelse, condition)
+                self._vary_together(stmt)
             else:
                 self._visit_simple(stmt, control)
 
@@ -94,13 +102,22 @@ class Variation:
             self._add(stmt.name, control | (self.of(stmt.init) if stmt.init is not None else frozenset()))
         elif isinstance(stmt, Opaque):
             for name in (*stmt.writes, *stmt.declares):
-                self._add(name, control | self._union(stmt.reads))
+                self._add(name, frozenset(self.variables))
         else:
             source = control
             for expr in expressions(stmt):
                 source |= self.of(expr)
             for target in writes(stmt):
                 self._add(base_name(target), source)
+
+    def is_whole(self, stmt: Loop) -> bool:
+        """True if the loop is not the same for all instances, which then run it one by one."""
+        return bool(self.of(stmt.lower) | self.of(stmt.upper))
+
+    def _vary_together(self, stmt: Stmt) -> None:
+        found = self.of_stmt(stmt)
+        for name in written_names((stmt,)):
+            self._add(name, found)
 
     def _add(self, name: str, found: frozenset[str]) -> None:
         if name not in self.variables:
@@ -111,22 +128,35 @@ class FissionError(Exception):
     """The loops cannot be distributed over this body; the message says why."""
 
 
-def fission(body: Body, loops: Sequence[Loop]) -> Body:
+def fission(
+    body: Body,
+    loops: Sequence[Loop],
+    scalars: frozenset[str] = frozenset(),
+    accumulators: frozenset[str] = frozenset(),
+) -> Body:
     """Distributes ``loops`` (outermost first, constant trips) over the statements of ``body``.
 
     Rewrite: ``for i { float s = 0; for k s += a(i,k); y[i] = s; }`` ->
     ``float s[I]; for i s[i] = 0; for k for i s[i] += a(i,k); for i y[i] = s[i];``
 
+    Args:
+        body: Statements of one instance.
+        loops: The instance loops.
+        scalars: Variables that are declared outside the body (scalar parameters): they cannot become arrays.
+        accumulators: Variables outside the body that every instance of the thread adds to, in any order.
+
     Raises:
-        FissionError: Where a barrier stands under a condition, or an opaque region uses a variable that would become
-            an array.
+        FissionError: Where a barrier stands under a condition, an opaque region uses a variable that would become an
+            array, or one that varies is not declared in the body.
     """
-    return _Fission(body, loops).run(body)
+    return _Fission(body, loops, scalars, accumulators).run(body)
 
 
 class _Fission:
-    def __init__(self, body: Body, loops: Sequence[Loop]) -> None:
-        self.loops = tuple(loops)
+    def __init__(
+        self, body: Body, loops: Sequence[Loop], scalars: frozenset[str], accumulators: frozenset[str]
+    ) -> None:
+        self.loops, self.scalars, self.accumulators = tuple(loops), scalars, accumulators
         self.variation = Variation(body, [loop.var for loop in loops])
         self.expanded: dict[str, tuple[Loop, ...]] = {}
 
@@ -139,14 +169,26 @@ class _Fission:
     def _statement(self, stmt: Stmt) -> Body:
         if isinstance(stmt, Barrier):
             return (stmt,)
-        if isinstance(stmt, Loop) and not self.variation.of(stmt.lower) | self.variation.of(stmt.upper):
+        if isinstance(stmt, Loop) and not self.variation.is_whole(stmt):
             if stmt.var in self.variation.locals:
                 raise FissionError(f"loop variable {stmt.var} is declared elsewhere")
             return (replace(stmt, body=self.run(stmt.body)),)
         if isinstance(stmt, Decl):
             return self._declaration(stmt)
         self._refuse_unsafe(stmt)
-        return (self._nest(self.variation.of_stmt(stmt), self._expand(stmt)),)
+        varies = self.variation.of_stmt(stmt)
+        self._refuse_repeated(stmt, varies)
+        return (self._nest(varies, self._expand(stmt)),)
+
+    def _refuse_repeated(self, stmt: Stmt, varies: frozenset[str]) -> None:
+        """Every instance must have a copy of its own of what a repeated statement writes."""
+        own = {inner.name for inner in flatten((stmt,)) if isinstance(inner, Decl)}
+        own |= {inner.var for inner in flatten((stmt,)) if isinstance(inner, Loop)}
+        plain = {base_name(t) for inner in flatten((stmt,)) for t in writes(inner) if not isinstance(t, Index)}
+        for name in written_names((stmt,)):
+            outside = name in plain | self.scalars | self.variation.locals and name not in own | self.accumulators
+            if outside and not varies <= {loop.var for loop in self.expanded.get(name, ())}:
+                raise FissionError(f"{name} is changed by each instance, but they share it")
 
     def _refuse_unsafe(self, stmt: Stmt) -> None:
         for inner in flatten((stmt,)):

@@ -13,6 +13,7 @@ from math import gcd
 
 from genome.ir.expr import Expr
 from genome.ir.poly import Poly, constant, poly, variable
+from genome.ir.stmt import Loop
 
 UNIT: Poly = constant(1)
 
@@ -22,12 +23,21 @@ class FootprintError(Exception):
 
 
 @dataclass(frozen=True)
+class Range:
+    """A variable runs through ``first .. first + count``, some of the values left out or not."""
+
+    count: int
+    first: int = 0
+
+
+@dataclass(frozen=True)
 class Extent:
-    """One variable's share of a dimension: it contributes ``factor * variable``, variable in 0..count."""
+    """One variable's share of a dimension: ``factor * (variable - first)``, variable in first..first + count."""
 
     variable: str
     factor: int
     count: int
+    first: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,19 +62,35 @@ class Box:
         """Position along a dimension, in terms of the ranging variables."""
         total = Poly()
         for extent in self.extents[dimension]:
-            total += variable(extent.variable).scaled(extent.factor)
+            total += (variable(extent.variable) - constant(extent.first)).scaled(extent.factor)
         return total
 
 
-def footprint(subscript: Expr, ranges: Mapping[str, int]) -> Box:
-    """The box of a linear subscript over variables with constant ranges ``0..n``.
+def loop_range(loop: Loop) -> Range | None:
+    """The values of a loop's variable where they are constants, else None. A step leaves gaps in it.
+
+    Raises:
+        FootprintError: If the loop never runs: there is nothing that it is known to read.
+    """
+    trip = loop.trip
+    if trip is None:
+        return None
+    if trip == 0:
+        raise FootprintError(f"the loop over {loop.var} never runs")
+    first = poly(loop.lower).constant
+    assert first is not None
+    return Range((trip - 1) * loop.step + 1, first)
+
+
+def footprint(subscript: Expr, ranges: Mapping[str, Range]) -> Box:
+    """The box of a linear subscript over variables with constant ranges.
 
     Raises:
         FootprintError: If the subscript is not affine in one of them, or runs backwards.
     """
     base = poly(subscript)
     shares: dict[Poly, list[Extent]] = {}
-    for name, count in ranges.items():
+    for name, values in ranges.items():
         split = base.coefficient(name)
         if split is None:
             raise FootprintError(f"the subscript is not affine in {name}")
@@ -74,7 +100,8 @@ def footprint(subscript: Expr, ranges: Mapping[str, int]) -> Box:
         stride, scale = primitive(factor)
         if scale < 0 or any(value < 0 for _, value in stride.terms):
             raise FootprintError(f"the subscript runs backwards in {name}")
-        shares.setdefault(Poly(stride.terms), []).append(Extent(name, scale, count))
+        base += factor.scaled(values.first)
+        shares.setdefault(Poly(stride.terms), []).append(Extent(name, scale, values.count, values.first))
     dims: list[tuple[Poly, tuple[Extent, ...]]] = []
     for stride, extents in shares.items():
         dims.extend(_delinearise(stride, extents))
@@ -114,7 +141,7 @@ def _delinearise(stride: Poly, extents: Sequence[Extent]) -> list[tuple[Poly, tu
             unit, span = extent.factor, 1
         if extent.factor % unit:
             raise FootprintError("the strides of the subscript do not nest")
-        scaled = Extent(extent.variable, extent.factor // unit, extent.count)
+        scaled = Extent(extent.variable, extent.factor // unit, extent.count, extent.first)
         current.append(scaled)
         span += scaled.factor * (extent.count - 1)
     if current:

@@ -106,10 +106,17 @@ class Select(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Cast(Expr):
-    """``(ctype) operand``."""
+    """``(ctype) operand``.
+
+    Attributes:
+        ctype: As it is printed.
+        operand: What is converted.
+        rounds: True unless the operand is known to be an integer: integer arithmetic must not look through the cast.
+    """
 
     ctype: str
     operand: Expr
+    rounds: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +163,9 @@ def rewrite(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
         case Unary(op, operand):
             new = rewrite(operand, function)
             node: Expr = expr if new is operand else Unary(op, new)
-        case Cast(ctype, operand):
+        case Cast(ctype, operand, rounds):
             new = rewrite(operand, function)
-            node = expr if new is operand else Cast(ctype, new)
+            node = expr if new is operand else Cast(ctype, new, rounds)
         case Binary(op, left, right):
             a, b = rewrite(left, function), rewrite(right, function)
             node = expr if a is left and b is right else Binary(op, a, b)

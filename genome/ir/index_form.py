@@ -21,6 +21,7 @@ from genome.ir.print_source import name_types
 from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Stmt, flatten, map_exprs, map_stmts
 from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 
+_LONG = frozenset({"long", "unsigned long", "size_t", "long long", "unsigned long long"})
 _NARROW = frozenset({"bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int"})
 
 
@@ -117,7 +118,7 @@ class _Form:
         terms = _terms(expr)
         if len(terms) < 2:
             return expr
-        kinds = {infer(term.value, self.types) for term in terms if not isinstance(term.value, Const)}
+        kinds = {infer(term.value, self.types) for term in terms}
         whole = infer(expr, self.types)
         if whole not in INTEGER_TYPES or not kinds <= INTEGER_TYPES:
             return expr
@@ -174,14 +175,14 @@ _Factors = tuple[str, int, tuple[Expr, ...]]
 
 
 def _factors(expr: Expr) -> _Factors:
-    """(cast of the first factor, product of literals, other factors in a fixed order)."""
+    """(64-bit cast of one factor, product of literals, other factors in a fixed order)."""
     cast, number, rest = "", 1, []
     stack = [expr]
     while stack:
         node = stack.pop()
         if isinstance(node, Binary) and node.op == "*":
             stack += [node.right, node.left]
-        elif isinstance(node, Cast) and not cast and node.ctype in INTEGER_TYPES:
+        elif isinstance(node, Cast) and not cast and not node.rounds and canonical(node.ctype) in _LONG:
             cast = node.ctype
             stack.append(node.operand)
         elif isinstance(node, Const) and node.value is not None:

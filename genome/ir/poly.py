@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import gcd
 
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var, integer, names
+from genome.ir.types import literal_type
 
 Monomial = tuple[Expr, ...]
 _WIDE = frozenset({"long", "long long", "unsigned long", "unsigned long long", "size_t", "ptrdiff_t", "int64_t",
@@ -116,10 +117,15 @@ def _make(terms: Iterable[tuple[Monomial, int]], wide: str = "") -> Poly:
 
 @lru_cache(maxsize=65536)
 def poly(expr: Expr) -> Poly:
-    """Normal form of an integer expression. Anything that is not a sum or a product becomes an atom."""
+    """Normal form of an integer expression. Anything that is not a sum or a product becomes an atom; so do sums and
+    products that count on unsigned arithmetic wrapping round.
+    """
+    if _wraps(expr):
+        return Poly((((expr,), 1),))
     match expr:
         case Const() if expr.value is not None:
-            return constant(expr.value)
+            kind = literal_type(expr.text)
+            return Poly(constant(expr.value).terms, kind if kind in _WIDE else "")
         case Binary("+", left, right):
             return poly(left) + poly(right)
         case Binary("-", left, right):
@@ -132,11 +138,24 @@ def poly(expr: Expr) -> Poly:
             return poly(operand).scaled(-1)
         case Unary("+", operand):
             return poly(operand)
-        case Cast(ctype, operand) if ctype in _WIDE:
+        case Cast(ctype, operand, False) if ctype in _WIDE:
             return Poly(poly(operand).terms, ctype)
-        case Cast("int", operand) if not poly(operand).wide:
+        case Cast("int", operand, False) if not poly(operand).wide:
             return poly(operand)
     return Poly((((expr,), 1),))
+
+
+@lru_cache(maxsize=65536)
+def _wraps(expr: Expr) -> bool:
+    """True for sums and products with an unsigned literal that stands for a negative number, or hashes."""
+    match expr:
+        case Const() if expr.value is not None and expr.value >= 2**31:
+            return literal_type(expr.text).startswith("unsigned")
+        case Binary("+" | "-" | "*" | "<<", left, right):
+            return _wraps(left) or _wraps(right)
+        case Unary("-" | "+", operand):
+            return _wraps(operand)
+    return False
 
 
 def constant(value: int) -> Poly:

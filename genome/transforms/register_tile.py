@@ -8,7 +8,7 @@ from dataclasses import replace
 from genome.analysis.dependence import FissionError, fission
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Body, Loop, LoopRole
+from genome.ir.stmt import Body, Decl, Loop, LoopRole
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 
 
@@ -38,7 +38,7 @@ class RegisterTile:
         if not loops:
             return Refusal("each thread computes one instance: coarsen first")
         try:
-            fission(body, loops)
+            fission(body, loops, _scalars(kernel), _accumulators(kernel))
         except FissionError as error:
             return Refusal(str(error))
         return None
@@ -46,11 +46,20 @@ class RegisterTile:
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Distributes the instance loops over the body."""
         loops, body = _instance_nest(kernel.body)
-        return replace(kernel, body=fission(body, loops))
+        return replace(kernel, body=fission(body, loops, _scalars(kernel), _accumulators(kernel)))
 
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
         return "the elements of a thread are computed together, in registers, sharing what they load"
+
+
+def _scalars(kernel: Kernel) -> frozenset[str]:
+    return frozenset(param.name for param in kernel.params if not param.pointer)
+
+
+def _accumulators(kernel: Kernel) -> frozenset[str]:
+    """Private sums that stand around the instances."""
+    return frozenset(stmt.name for stmt in kernel.opening if isinstance(stmt, Decl))
 
 
 def _instance_nest(body: Body) -> tuple[tuple[Loop, ...], Body]:

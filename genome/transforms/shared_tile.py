@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from genome.analysis.effects import effects, element_type
-from genome.analysis.footprint import Box, FootprintError, footprint, union
+from genome.analysis.footprint import Box, FootprintError, Range, footprint, loop_range, union
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, integer, names, rewrite
 from genome.ir.kernel import Kernel
@@ -110,8 +110,9 @@ class _Staging:
         if not reads:
             raise _Refused(f"nothing in the region reads {self.array}")
         uniform = self._uniform_names(enclosing)
-        loops = {s.var: trip for s in flatten(body) if isinstance(s, Loop) and (trip := s.trip) is not None}
-        ranges = {**dict(self.kernel.threads), **loops}
+        loops = (stmt for stmt in flatten(body) if isinstance(stmt, Loop) and self._reads((stmt,)))
+        ranges = {name: Range(count) for name, count in self.kernel.threads}
+        ranges |= {loop.var: values for loop in loops if (values := loop_range(loop)) is not None}
         boxes = []
         for read in reads:
             if len(read.subscripts) != 1:

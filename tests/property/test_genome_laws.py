@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genome.analysis.footprint import FootprintError, footprint, union
+from genome.analysis.footprint import FootprintError, Range, footprint, union
 from genome.genes import Gene, Genome, Site
 from genome.ir.expr import Binary, Const, Expr, Unary, Var, substitute
 from genome.ir.poly import multiple_of, poly, simplify
@@ -88,16 +88,17 @@ def test_equal_expressions_have_equal_hashes(expr: Expr) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["1", "2", "4", "n", "n+2", "2*n"]), st.integers(1, 4)), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(["1", "2", "4", "n", "n+2", "2*n"]), st.integers(1, 4), st.integers(0, 3)),
+             min_size=1, max_size=3),
     st.integers(0, 5),
-)
-def test_a_footprint_is_a_box_around_every_address(parts: list[tuple[str, int]], offset: int) -> None:
+)  # fmt: skip
+def test_a_footprint_is_a_box_around_every_address(parts: list[tuple[str, int, int]], offset: int) -> None:
     scales = {"1": Const("1"), "2": Const("2"), "4": Const("4"), "n": Var("n"),
               "n+2": Binary("+", Var("n"), Const("2")), "2*n": Binary("*", Const("2"), Var("n"))}  # fmt: skip
     subscript: Expr = Binary("+", Var("base"), Const(str(offset)))
     ranges = {}
-    for number, (scale, count) in enumerate(parts):
-        ranges[f"v{number}"] = count
+    for number, (scale, count, first) in enumerate(parts):
+        ranges[f"v{number}"] = Range(count, first)
         subscript = Binary("+", subscript, Binary("*", scales[scale], Var(f"v{number}")))
     try:
         box = footprint(subscript, ranges)
@@ -111,7 +112,7 @@ def test_a_footprint_is_a_box_around_every_address(parts: list[tuple[str, int]],
     }
     touched = {
         value(subscript, {**env, **dict(zip(ranges, digits, strict=True))})
-        for digits in itertools.product(*(range(count) for count in ranges.values()))
+        for digits in itertools.product(*(range(r.first, r.first + r.count) for r in ranges.values()))
     }
     assert touched <= inside
     assert min(inside) == min(touched)
@@ -124,7 +125,7 @@ def test_a_union_holds_both_translates(up: int, right: int) -> None:
         row_expr = Binary("+", Var("y"), Const(str(row + 3)))
         return Binary("+", Binary("*", row_expr, Var("n")), Binary("+", Var("x"), Const(str(column + 3))))
 
-    ranges = {"x": 4, "y": 2}
+    ranges = {"x": Range(4), "y": Range(2)}
     boxes = [footprint(read(0, 0), ranges), footprint(read(up, right), ranges)]
     box, offsets = union(boxes)
     assert list(map(min, zip(*offsets, strict=True))) == [0, 0]
