@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from genome.analysis.casts import mark_rounding
 from genome.analysis.effects import effects
 from genome.genes import Gene, Genome
 from genome.ir.expr import Binary, Expr, Var, conjunction
@@ -54,8 +55,10 @@ def pristine(
         SourceError: If the file cannot be preprocessed or the kernel is not in it.
     """
     try:
-        return parse_kernel(
-            source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
+        return mark_rounding(
+            parse_kernel(
+                source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
+            )
         )
     except SourceError:
         return verbatim_kernel(
