@@ -139,7 +139,8 @@ def tighter(device: DeviceLimits, spec: KernelSpec) -> DeviceLimits:
     own = spec.limits
     if own is None:
         return device
-    return DeviceLimits(
+    return replace(
+        device,
         max_threads=min(device.max_threads, own.max_threads),
         max_block=_least(device.max_block, own.max_block),
         max_grid=_least(device.max_grid, own.max_grid),

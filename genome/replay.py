@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from genome.analysis.casts import mark_rounding
-from genome.analysis.effects import effects
+from genome.analysis.effects import cooperates
 from genome.genes import Gene, Genome
 from genome.ir.expr import Binary, Expr, Var, conjunction
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Decl, If, Opaque, flatten
+from genome.ir.stmt import Decl, If
 from genome.source.frontend import SourceError, parse_kernel
 from genome.source.verbatim import verbatim_kernel
 from genome.spec import KernelSpec
@@ -76,16 +76,8 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
         kernel = lock_geometry(kernel)
     axes = tuple(replace(axis, threads=spec.launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
     facts = tuple((name, by) for name, by in spec.assumptions.divisible)
-    block = spec.launch.block if spec.launch.domain and not axes and not _fixes_its_block(kernel) else None
+    block = spec.launch.block if spec.launch.domain and not axes and not cooperates(kernel) else None
     return replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
-
-
-def _fixes_its_block(kernel: Kernel) -> bool:
-    """True if a kernel without axes may rely on the shape of its block: it shares memory or synchronises."""
-    words = ("__shared__", "__sync", "cooperative_groups", "__shfl", "__ballot", "warpSize")
-    seen = effects(kernel.body)
-    hidden = kernel.verbatim + "".join(s.text for s in flatten(kernel.body) if isinstance(s, Opaque))
-    return bool(kernel.shared) or seen.barriers or any(word in hidden for word in words)
 
 
 def lock_geometry(kernel: Kernel) -> Kernel:
