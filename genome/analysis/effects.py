@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from genome.ir.expr import Call, Expr, Index, Var, accesses, walk
@@ -84,6 +85,38 @@ def shared_arrays(kernel: Kernel) -> tuple[str, ...]:
     """Names of the shared arrays, those declared in the body included."""
     inside = (s.name for s in flatten(kernel.body) if isinstance(s, Decl) and s.space is Space.SHARED)
     return tuple(dict.fromkeys([*(decl.name for decl in kernel.shared), *inside]))
+
+
+_TOGETHER = re.compile(r"__shared__|__sync|__shfl|__ballot|__any|__all|__activemask|__match|__reduce_|__threadfence"
+                       r"|warpSize|cooperative_groups|\basm\b")  # fmt: skip
+_INDICES = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b")
+
+
+def cooperates(kernel: Kernel) -> bool:
+    """True if the kernel as the user wrote it may rely on which threads form a block or a warp: they share memory,
+    synchronise or exchange values, in the body or in a helper.
+    """
+    if shared_arrays(kernel) or effects(kernel.body).barriers:
+        return True
+    words = [kernel.prelude, kernel.verbatim]
+    for stmt in flatten(kernel.body):
+        if isinstance(stmt, Opaque):
+            words.append(stmt.text)
+        for expr in expressions(stmt):
+            words += [node.function for node in walk(expr) if isinstance(node, Call)]
+            words += [node.name for node in walk(expr) if isinstance(node, Var)]
+    return any(_TOGETHER.search(text) for text in words)
+
+
+def self_contained(kernel: Kernel) -> bool:
+    """True if a thread sees nothing of its place in the launch but its axes, and nothing of its neighbours: any
+    thread of any block may then compute any of its elements.
+    """
+    return not cooperates(kernel) and not _INDICES.search(kernel.prelude)
+
+
+TOGETHER = "the threads of a block work together in the kernel as it is written: its block is part of what it means"
+"""Why a kernel that is not self-contained keeps its geometry."""
 
 
 def locals_of(body: Body) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from genome.analysis.effects import effects, is_pure
@@ -30,7 +31,9 @@ class Independent:
     conditions: tuple[Condition, ...]
 
 
-def independent(loop: Loop, pointers: frozenset[str], scalars: frozenset[str], no_alias: bool) -> Independent:
+def independent(
+    loop: Loop, pointers: frozenset[str], scalars: frozenset[str], no_alias: bool, types: Mapping[str, str]
+) -> Independent:
     """Why the iterations of a loop are independent.
 
     Args:
@@ -38,6 +41,7 @@ def independent(loop: Loop, pointers: frozenset[str], scalars: frozenset[str], n
         pointers: Pointer parameters.
         scalars: Scalar parameters that never change.
         no_alias: True if pointer parameters do not overlap.
+        types: Canonical type of every name.
 
     Raises:
         SharingError: If they are not, or are not known to be.
@@ -48,7 +52,7 @@ def independent(loop: Loop, pointers: frozenset[str], scalars: frozenset[str], n
     if written & (set(names(loop.lower)) | set(names(loop.upper))):
         raise SharingError(f"the loop over {loop.var} changes its own bounds")
     try:
-        reductions = find_reductions(loop.body, carried_scalars(loop.body))
+        reductions = find_reductions(loop.body, carried_scalars(loop.body), types)
     except NotAReduction as error:
         raise SharingError(str(error)) from error
     own = _declared(loop) | {loop.var} | {reduction.name for reduction in reductions}

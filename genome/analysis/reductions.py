@@ -7,12 +7,12 @@ out, in sums of several terms as well; ``s = fmaxf(s, e)`` and its kin; ``fmaf(a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from genome.ir.expr import Binary, Call, Const, Expr, Select, Unary, Var, names, substitute
 from genome.ir.stmt import Assign, Body, Decl, If, Loop, Stmt, expressions, flatten, map_exprs, map_stmts
-from genome.ir.types import FLOAT_TYPES, INTEGER_TYPES
+from genome.ir.types import FLOAT_TYPES, INTEGER_TYPES, infer, join
 
 _COMPOUND = {"+=": "+", "-=": "+", "*=": "*", "&=": "&", "|=": "|", "^=": "^"}
 _EXTREME = {"fmaxf": "max", "fmax": "max", "max": "max", "fminf": "min", "fmin": "min", "min": "min"}
@@ -68,19 +68,24 @@ SUPPORTED = frozenset({"int", "unsigned int", "long long", "unsigned long long"}
 """Types that can be exchanged between the threads of a block."""
 
 
-def find_reductions(body: Body, carried: Sequence[str]) -> tuple[Reduction, ...]:
+def find_reductions(body: Body, carried: Sequence[str], types: Mapping[str, str]) -> tuple[Reduction, ...]:
     """The reductions of a loop body into the scalars ``carried`` that it writes and does not declare.
+
+    Args:
+        body: The body.
+        carried: The scalars.
+        types: Canonical type of every name.
 
     Raises:
         NotAReduction: If one of them is used in another way.
     """
     wanted = frozenset(carried)
     found: dict[str, Reduction] = {}
-    _scan(body, wanted, found)
+    _scan(body, wanted, found, types)
     return tuple(found[name] for name in carried)
 
 
-def _scan(body: Body, wanted: frozenset[str], found: dict[str, Reduction]) -> None:
+def _scan(body: Body, wanted: frozenset[str], found: dict[str, Reduction], types: Mapping[str, str]) -> None:
     for stmt in body:
         update = _update(stmt, wanted)
         if update is not None:
@@ -89,13 +94,28 @@ def _scan(body: Body, wanted: frozenset[str], found: dict[str, Reduction]) -> No
             if known != reduction:
                 raise NotAReduction(f"{reduction.name} is combined in two different ways")
             _refuse(used, wanted)
+            _refuse_conversion(reduction, used, types)
             continue
         _refuse(expressions(stmt), wanted)
         if isinstance(stmt, Loop):
-            _scan(stmt.body, wanted, found)
+            _scan(stmt.body, wanted, found, types)
         elif isinstance(stmt, If):
-            _scan(stmt.then, wanted, found)
-            _scan(stmt.orelse, wanted, found)
+            _scan(stmt.then, wanted, found, types)
+            _scan(stmt.orelse, wanted, found, types)
+
+
+def _refuse_conversion(reduction: Reduction, used: Sequence[Expr], types: Mapping[str, str]) -> None:
+    """An integer that takes up numbers of floating point is truncated in every iteration; an extreme of mixed integer
+    types is compared in another type than it is kept in.
+    """
+    ctype = types.get(reduction.name, "")
+    if ctype not in INTEGER_TYPES:
+        return
+    for value in used:
+        kind = infer(value, types)
+        if kind not in INTEGER_TYPES or (reduction.operator in ("max", "min") and join(ctype, kind) != ctype):
+            shown = f"values of type {kind}" if kind else "values of unknown type"
+            raise NotAReduction(f"{reduction.name} of type {ctype} takes up {shown}: every iteration converts it")
 
 
 def _refuse(used: Sequence[Expr], wanted: frozenset[str]) -> None:

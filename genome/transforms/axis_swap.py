@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from genome.analysis.effects import TOGETHER, self_contained
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Kernel
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -34,6 +35,8 @@ class AxisSwap:
         """Needs another axis on x."""
         if kernel.axis(site.label) is None or all(axis.dim != "x" for axis in kernel.axes):
             return Refusal("there is no axis on x to exchange with")
+        if not self_contained(kernel):
+            return Refusal(TOGETHER)
         if any(axis.lanes for axis in kernel.axes):
             return Refusal("threads that share an instance must stay neighbours in their warp")
         return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
+from genome.analysis.effects import TOGETHER, self_contained
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Kernel
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -17,8 +18,9 @@ _VALUES = {"x": (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), "y": (1, 2, 4, 8,
 class BlockShape:
     """``block.x = 16`` -> ``block.x = threads``.
 
-    Legal wherever the index map was understood: the body sees the axis only through the global index. Elsewhere it is
-    offered if the campaign gives a domain and the kernel neither shares memory nor synchronises.
+    Legal wherever the index map was understood and threads do not work together: the body sees the axis only through
+    the global index. Elsewhere it is offered if the campaign gives a domain and the kernel neither shares memory nor
+    synchronises.
     Parameters: ``threads`` of the axis, 1 to 1024; the product over axes is checked against the device's limit.
     """
 
@@ -45,6 +47,8 @@ class BlockShape:
         if not isinstance(threads, int) or threads < 1:
             return Refusal("threads must be a positive number")
         axis = kernel.axis(site.label)
+        if axis is not None and not self_contained(kernel):
+            return Refusal(TOGETHER)
         lanes = axis.lanes.threads if axis is not None and axis.lanes else 1
         if threads * lanes > context.limits.max_block["xyz".index(_dim(kernel, site))]:
             return Refusal(f"the device takes at most {context.limits.max_block} threads along x, y, z")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
-from genome.analysis.effects import effects
+from genome.analysis.effects import TOGETHER, self_contained
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Axis, Kernel
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -37,9 +37,8 @@ class _Coarsen(ABC):
             return Refusal("there is no such axis or factor")
         if any(other.lanes for other in kernel.axes):
             return Refusal("several threads share an instance: give the block more of them instead")
-        seen = effects(kernel.body)
-        if seen.barriers or kernel.shared:
-            return Refusal("the body holds a barrier, shared memory or an exit of its own")
+        if not self_contained(kernel):
+            return Refusal(TOGETHER)
         instances = prod(other.outer * other.inner for other in self.apply(kernel, site, params, context).axes)
         if instances > _MOST_INSTANCES:
             return Refusal(f"{instances} instances a thread are more than {_MOST_INSTANCES}")

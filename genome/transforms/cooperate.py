@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
+from genome.analysis.effects import TOGETHER, self_contained
 from genome.analysis.iterations import SharingError
 from genome.conditions import sized
 from genome.genes import ParamValue, Site
@@ -56,6 +57,8 @@ class Cooperate:
         axis, threads, inner = kernel.axis(site.label), params.get("threads"), params.get("inner", 1)
         if axis is None or axis.dim != "x":
             return Refusal("lanes must be neighbours in a warp: the axis has to lie on x")
+        if not self_contained(kernel):
+            return Refusal(TOGETHER)
         if not isinstance(threads, int) or threads < WARP or threads & (threads - 1) or not isinstance(inner, int):
             return Refusal("an instance is shared by a power of two of threads, at least 32")
         if inner not in (1, 2, 4, 8):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from genome.analysis.effects import TOGETHER, self_contained
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Opaque, flatten
@@ -44,8 +45,10 @@ class GridStride:
             return Refusal("there is no such axis or number of blocks")
         if axis.upper is None:
             return Refusal(f"the kernel does not say where {site.label} ends")
-        if any(isinstance(stmt, Opaque) for stmt in flatten(kernel.body)) or kernel.shared:
-            return Refusal("the body shares memory or holds a region that the engine does not see into")
+        if not self_contained(kernel):
+            return Refusal(TOGETHER)
+        if any(isinstance(stmt, Opaque) for stmt in flatten(kernel.body)):
+            return Refusal("the body holds a region that the engine does not see into")
         return None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:

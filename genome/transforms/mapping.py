@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from genome.ir.expr import Binary, Expr, Select, Var, conjunction, integer
+from genome.ir.expr import Binary, Cast, Expr, Select, Var, conjunction, integer
 from genome.ir.kernel import Axis, Kernel
 from genome.ir.poly import Poly, constant, poly, variable
 from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Opaque, Stmt, flatten, substitute_body
@@ -111,6 +111,8 @@ class _AxisForm:
         return tuple(found)
 
     def _base(self, block: Expr) -> Decl:
+        # In the axis' own type: an index of 64 bits, or an unsigned one, must not wrap round in an int.
+        block = block if self.axis.ctype == "int" else Cast(self.axis.ctype, block)
         base = (poly(block) * constant(self.axis.tile)).to_expr()
         return Decl(self.base, self.axis.ctype, init=base, const=True)
 

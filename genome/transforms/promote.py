@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from genome.analysis.effects import effects, element_type
+from genome.conditions import sized
 from genome.genes import ParamValue, Site
-from genome.ir.expr import Expr, Index, Var, accesses, names, rewrite
-from genome.ir.kernel import Kernel
+from genome.ir.expr import Binary, Expr, Index, Var, accesses, conjunction, names, rewrite
+from genome.ir.kernel import AtLeast, Condition, Kernel
+from genome.ir.poly import poly
 from genome.ir.stmt import (
     Assign,
     Body,
     Decl,
+    If,
     Loop,
     Stmt,
     flatten,
@@ -28,7 +31,8 @@ class Promote:
 
     Legal if the address does not change in the loop and nothing else in the loop may touch the element: every other
     access in the loop goes to another array, and those are known not to overlap (``assume.no_alias``) or are private.
-    The loop is left as it was written otherwise; with zero iterations the element is stored back unchanged.
+    The update must stand under no condition: an element that the loop does not touch may not be there, or may be
+    another thread's. A loop that may not run is guarded, on the host where its bounds are sizes, else in front of it.
     Source: Callahan, Carr and Kennedy, "Improving register allocation for subscripted variables", PLDI 1990.
     """
 
@@ -51,7 +55,9 @@ class Promote:
         if not found:
             return Refusal(f"no loop accumulates into {site.label}")
         for loop, access in found:
-            seen = effects(loop.body)
+            seen = effects((loop,))
+            if access.array in _bound_arrays(loop):
+                return Refusal(f"the bounds of the loop over {loop.var} read {access.array}")
             if seen.opaque or seen.barriers or seen.calls:
                 return Refusal("the loop holds a barrier, an atomic or a region that the engine does not see into")
             same = [a for a in (*seen.reads, *seen.stores) if a.array == access.array and a != access]
@@ -72,14 +78,51 @@ class Promote:
                 return kernel
             loop, access = found
             name = kernel.fresh(f"{site.label}_acc")
-            kernel = replace(kernel, body=map_stmts(kernel.body, _promoter(loop, access, name, ctype)))
+            runs = _runs(loop, access) or []
+            known = [_on_host(lower, upper) for lower, upper in runs]
+            if all(sized(context.spec, condition) for condition in known):
+                kernel, runs = kernel.require(*known), []
+            guard = conjunction([Binary("<", lower, upper) for lower, upper in runs])
+            kernel = replace(kernel, body=map_stmts(kernel.body, _promoter(loop, access, name, ctype, guard)))
 
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
         return f"{site.label} is accumulated in a register and stored once"
 
 
-def _promoter(loop: Loop, access: Index, name: str, ctype: str) -> Callable[[Stmt], Body]:
+def _on_host(lower: Expr, upper: Expr) -> Condition:
+    return AtLeast((poly(upper) - poly(lower)).to_expr(), 1)
+
+
+def _bound_arrays(loop: Loop) -> set[str]:
+    return {access.array for bound in (loop.lower, loop.upper) for access in accesses(bound)}
+
+
+def _runs(loop: Loop, access: Index) -> list[tuple[Expr, Expr]] | None:
+    """(lower, upper) of the loops that must run at least once for the element to be updated whenever ``loop`` is
+    reached; None if no such bounds tell, as under a condition.
+    """
+    own = [] if loop.trip else [(loop.lower, loop.upper)]
+    changing = _changing(loop)
+    for stmt in loop.body:
+        if isinstance(stmt, Assign) and stmt.target == access:
+            return own
+        if isinstance(stmt, Loop):
+            inner = _runs(stmt, access)
+            if inner is not None and not any(set(names(e)) & changing for pair in inner for e in pair):
+                return own + inner
+    return None
+
+
+def _changing(loop: Loop) -> set[str]:
+    """Names whose value may differ between iterations."""
+    inside = list(flatten(loop.body))
+    changing = {loop.var, *written_names(loop.body)}
+    changing |= {stmt.name for stmt in inside if isinstance(stmt, Decl)}
+    return changing | {stmt.var for stmt in inside if isinstance(stmt, Loop)}
+
+
+def _promoter(loop: Loop, access: Index, name: str, ctype: str, guard: Expr | None) -> Callable[[Stmt], Body]:
     def visit(expr: Expr) -> Expr:
         return rewrite(expr, lambda node: Var(name) if node == access else node)
 
@@ -87,7 +130,8 @@ def _promoter(loop: Loop, access: Index, name: str, ctype: str) -> Callable[[Stm
         if stmt != loop:
             return (stmt,)
         inner = replace(loop, body=map_body(loop.body, visit))
-        return (Decl(name, ctype, init=access), inner, Assign(access, Var(name)))
+        whole = (Decl(name, ctype, init=access), inner, Assign(access, Var(name)))
+        return whole if guard is None else (If(guard, whole),)
 
     return wrap
 
@@ -99,15 +143,14 @@ def _accumulators(kernel: Kernel) -> list[tuple[Loop, Index]]:
     for stmt in flatten(kernel.body):
         if not isinstance(stmt, Loop):
             continue
-        changing = {stmt.var, *written_names(stmt.body)}
-        changing |= {s.name for s in flatten(stmt.body) if isinstance(s, Decl)}
-        changing |= {s.var for s in flatten(stmt.body) if isinstance(s, Loop)}
+        changing = _changing(stmt)
         for inner in flatten(stmt.body):
             if not isinstance(inner, Assign) or not isinstance(inner.target, Index):
                 continue
             target = inner.target
             fixed = not any(set(names(sub)) & changing for sub in target.subscripts)
             updates = inner.op != "=" or target in set(accesses(inner.value))
-            if target.array in pointers and fixed and updates and not any(f[1] == target for f in found):
+            sure = fixed and _runs(stmt, target) is not None
+            if target.array in pointers and sure and updates and not any(f[1] == target for f in found):
                 found.append((stmt, target))
     return found

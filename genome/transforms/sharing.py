@@ -20,7 +20,7 @@ from genome.analysis.iterations import SharingError, independent
 from genome.analysis.reductions import SUPPORTED, Reduction, accumulate_into
 from genome.analysis.touches import Touches, touches
 from genome.ir.expr import Binary, Expr, Select, Var, accesses, integer, names
-from genome.ir.kernel import Condition, Divisible, Kernel, Lanes
+from genome.ir.kernel import Condition, Kernel, Lanes
 from genome.ir.poly import multiple_of, poly, simplify
 from genome.ir.print_source import name_types
 from genome.ir.stmt import (
@@ -41,7 +41,7 @@ from genome.ir.stmt import (
 )
 from genome.transforms.group_reduce import Group, Partial, group_reduce
 from genome.transforms.nests import NameSource
-from genome.transforms.strip import renamed, signed_range
+from genome.transforms.strip import granted, renamed, signed_range
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,13 @@ class _Sharer:
             return self._share_loop(loop, reductions, again)
         bounds = self._uniform(loop.lower, counters) and self._uniform(loop.upper, counters)
         if bounds and self._holds_shareable(loop):
-            exchanged = bool(touches(loop.body, self.pointers).written)
+            exchanged, before = bool(touches(loop.body, self.pointers).written), self.pending
             inner = self._body(loop.body, counters | {loop.var}, again=not exchanged)
             if exchanged:
                 inner = (*inner, Barrier())  # the next iteration may read what other lanes wrote in this one
                 self.pending = Touches()
+            if not loop.trip:
+                self.pending = self.pending | before  # its barriers do not stand where it never runs
             return (replace(loop, body=inner),)
         return self._by_one(loop)
 
@@ -180,7 +182,7 @@ class _Sharer:
         """The reductions of a loop whose iterations are independent but for them, and what that relies on."""
         if loop.trip is not None and loop.trip < self.lanes.threads:
             raise SharingError(f"the loop over {loop.var} has only {loop.trip} iterations")
-        free = independent(loop, self.pointers, self.scalars, self.lanes.no_alias)
+        free = independent(loop, self.pointers, self.scalars, self.lanes.no_alias, self.types)
         for reduction in free.reductions:
             ctype = self.types.get(reduction.name, "")
             if ctype not in SUPPORTED:
@@ -200,7 +202,7 @@ class _Sharer:
             parts.append(part)
             result.append(Decl(part.name, ctype, init=reduction.identity(ctype)))
         body = accumulate_into(loop.body, reductions, {part.reduction.name: part.name for part in parts})
-        result += self._divided(replace(loop, body=body))
+        result += self._divided(replace(loop, body=body), frozenset(part.name for part in parts))
         arrays, combine = group_reduce(replace(self.group, reused=again), parts, self.source.fresh)
         self.arrays += arrays
         result += combine
@@ -212,7 +214,7 @@ class _Sharer:
             result.append(Assign(scalar, total) if done else part.reduction.combine(scalar, total))
         return tuple(result)
 
-    def _divided(self, loop: Loop) -> Body:
+    def _divided(self, loop: Loop, parts: frozenset[str]) -> Body:
         """Whole rounds of all lanes with ``inner`` adjacent iterations each, then what is left over."""
         inner, width = self.lanes.inner, self.lanes.threads * self.lanes.inner
         high = loop.upper
@@ -228,13 +230,12 @@ class _Sharer:
         if inner > 1:
             lane_loop = Loop(element, integer(0), integer(inner), (), role=LoopRole.INSTANCE, unroll=0)
             try:
-                body = fission(body, (lane_loop,))
+                body = fission(body, (lane_loop,), accumulators=parts)
             except FissionError as error:
                 raise SharingError(str(error)) from error
         main = Loop(outer, integer(0), rounds, body, ctype=loop.ctype, origin=loop.var)
         if divides:
-            if extent.constant is None:
-                self.conditions[Divisible(extent.to_expr(), width)] = None
+            self.conditions.update(dict.fromkeys(granted(extent, width, self.kernel)))
             return (*head, main)
         first = poly(start) + poly(Binary("*", rounds, integer(width))) + poly(Var(self.lane))
         return (*head, main, self._strided(loop, loop.var, first.to_expr(), high, "rest"))

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from genome.genes import ParamValue, Site
-from genome.ir.expr import Expr, Var, integer, substitute
+from genome.ir.expr import Const, Expr, Var, integer, substitute
 from genome.ir.kernel import Axis, Equals, Kernel
-from genome.ir.stmt import Opaque, flatten, substitute_body
+from genome.ir.stmt import Opaque, flatten, substitute_body, written_names
+from genome.ir.types import canonical
 from genome.sizes import SizeExpr
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 
-_INTEGERS = frozenset({"int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long", "size_t"})
+_SUFFIXES = {"int": "", "unsigned int": "u", "long": "l", "unsigned long": "ul", "size_t": "ul", "long long": "ll",
+             "unsigned long long": "ull"}  # fmt: skip
+"""How a literal of the type ends: arithmetic with it must stay in the parameter's type."""
 
 
 class Specialise:
@@ -27,7 +30,7 @@ class Specialise:
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """One an integer scalar parameter."""
-        scalars = [param for param in kernel.params if not param.pointer and param.ctype in _INTEGERS]
+        scalars = [param for param in kernel.params if not param.pointer and canonical(param.ctype) in _SUFFIXES]
         return tuple(Site(param.name, f"scalar[{number}]") for number, param in enumerate(scalars))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
@@ -49,11 +52,16 @@ class Specialise:
             return Refusal(f"{params.get('value')} is not the value of {site.label} at a tuned size")
         if any(isinstance(s, Opaque) and site.label in (*s.reads, *s.writes) for s in flatten(kernel.body)):
             return Refusal(f"a region that the engine does not see into uses {site.label}")
+        if site.label in written_names(kernel.body):
+            return Refusal(f"the kernel changes {site.label}")
         return None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Substitutes the value in bounds and body."""
-        value = integer(int(params["value"]))
+        param, number = kernel.param(site.label), int(params["value"])
+        assert param is not None
+        suffix = _SUFFIXES[canonical(param.ctype)]
+        value = Const(f"{number}{suffix}") if suffix and number >= 0 else integer(number)
         values: dict[str, Expr] = {site.label: value}
 
         def bound(expr: Expr | None) -> Expr | None:
@@ -63,7 +71,7 @@ class Specialise:
             replace(axis, lower=bound(axis.lower), upper=bound(axis.upper)) for axis in kernel.axes
         )
         body = substitute_body(kernel.body, values)
-        return replace(kernel, axes=axes, body=body).require(Equals(Var(site.label), int(params["value"])))
+        return replace(kernel, axes=axes, body=body).require(Equals(Var(site.label), number))
 
     def describe(self, site: Site, params: Params) -> str:
         """In words."""

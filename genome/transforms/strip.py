@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import gcd
 
-from genome.analysis.effects import loop_nest
+from genome.analysis.effects import effects, loop_nest
 from genome.genes import ParamValue, Site
-from genome.ir.expr import Binary, Const, Expr, Index, Select, Var, integer, rewrite
+from genome.ir.expr import Binary, Const, Expr, Index, Select, Var, accesses, integer, names, rewrite
 from genome.ir.kernel import Divisible, Kernel
-from genome.ir.poly import multiple_of, poly, simplify
+from genome.ir.poly import Poly, multiple_of, poly, simplify
 from genome.ir.print_source import name_types
 from genome.ir.stmt import (
     Body,
@@ -23,6 +24,7 @@ from genome.ir.stmt import (
     map_body,
     map_stmts,
     substitute_body,
+    written_names,
 )
 from genome.ir.types import infer
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -56,7 +58,7 @@ class _SplitLoop(ABC):
             return Refusal(f"the loop over {loop.var} has only {loop.trip} iterations")
         if any(isinstance(stmt, Opaque) for stmt in flatten(loop.body)):
             return Refusal("the loop holds a region that the engine does not see into")
-        return None
+        return _steady_bounds(kernel, loop, context)
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Splits the loop wherever it stands in the body (not in the guarded tail)."""
@@ -73,11 +75,10 @@ class _SplitLoop(ABC):
             return split_loop(stmt, factor, outer, inner, kernel, self._inner_unroll())
 
         body = map_stmts(kernel.body, split)
-        extent = poly(found[1].upper) - poly(found[1].lower)
-        if factor and extent.constant is None and multiple_of(extent, dict(kernel.multiples)) % factor == 0:
-            # What the campaign grants is guarded all the same: the baseline runs where it does not hold.
-            kernel = kernel.require(Divisible(extent.to_expr(), factor))
-        return replace(kernel, body=body, multiples=(*kernel.multiples, (outer, factor)))
+        if factor:
+            kernel = kernel.require(*granted(poly(found[1].upper) - poly(found[1].lower), factor, kernel))
+        start = gcd(factor, multiple_of(poly(found[1].lower), proven(kernel)))
+        return replace(kernel, body=body, multiples=(*kernel.multiples, (outer, start)))
 
     @abstractmethod
     def _inner_unroll(self) -> int | None:
@@ -129,6 +130,37 @@ class Unroll(_SplitLoop):
         """In words."""
         factor = params["factor"]
         return f"the loop over {site.label} is unrolled " + (f"{factor} times" if factor else "in full")
+
+
+def _steady_bounds(kernel: Kernel, loop: Loop, context: Context) -> Refusal | None:
+    """The bounds must hold for a whole strip, not only for the iteration that reads them."""
+    written = set(written_names(loop.body))
+    bounds = (loop.lower, loop.upper)
+    if loop.var in written or any(written & set(names(bound)) for bound in bounds):
+        return Refusal(f"the loop over {loop.var} changes its own bounds")
+    pointers = {param.name for param in kernel.params if param.pointer}
+    read = [access.array for bound in bounds for access in accesses(bound) if access.array in pointers]
+    seen = effects(loop.body)
+    if read and not context.assumptions.no_alias and (written & pointers or seen.calls):
+        return Refusal(f"the loop over {loop.var} stores to what may overlap its bound", "assume.no_alias")
+    return Refusal(f"the loop over {loop.var} may update its own bound") if read and seen.calls else None
+
+
+def proven(kernel: Kernel) -> dict[str, int]:
+    """Numbers that divide variables whatever the campaign grants of the parameters."""
+    return {name: by for name, by in kernel.multiples if kernel.param(name) is None}
+
+
+def granted(extent: Poly, factor: int, kernel: Kernel) -> tuple[Divisible, ...]:
+    """What the campaign grants and the divisibility of the extent relies on; nothing where it is proved or unknown.
+
+    It is guarded all the same: the baseline runs where it does not hold.
+    """
+    if multiple_of(extent, dict(kernel.multiples)) % factor or multiple_of(extent, proven(kernel)) % factor == 0:
+        return ()
+    facts = dict(kernel.multiples)
+    used = dict.fromkeys(name for atom in extent.atoms for name in names(atom) if kernel.param(name) and name in facts)
+    return tuple(Divisible(Var(name), facts[name]) for name in used)
 
 
 def _is_whole(kernel: Kernel, site: Site) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from genome.analysis.effects import is_pure
+from genome.analysis.effects import TOGETHER, is_pure, self_contained
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Index, names
 from genome.ir.kernel import Exchange, Kernel
@@ -49,8 +49,10 @@ class TransposeTile:
             return Refusal("the body is more than private values and one plain store")
         if not isinstance(pad, int) or pad < 0 or width not in (1, 2, 4):
             return Refusal("there is no such padding or width")
-        if any(axis.lanes for axis in kernel.axes) or kernel.shared:
-            return Refusal("the block shares instances or memory already")
+        if any(axis.lanes for axis in kernel.axes):
+            return Refusal("the block shares instances already")
+        if not self_contained(kernel):
+            return Refusal(TOGETHER)
         problem = _strided(kernel, store)
         return Refusal(problem) if problem else None
 

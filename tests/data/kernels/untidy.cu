@@ -1,0 +1,152 @@
+// Kernels as people write them: loops that start late and step wide, locals that change under a condition, blocks that
+// share memory, wide and unsigned sizes, bounds of floating point.
+__global__ void taps(const float* x, const float* w, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float s = 0.0f;
+        for (int d = 1; d < 4; d++) s += x[i + d];
+        for (int d = 2; d < 9; d += 3) s -= 0.5f * w[i + d];
+        y[i] = s;
+    }
+}
+
+__global__ void fading(const float* x, const float* tab, float* y, int n, int K, int flag) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float t = 1.0f, s = 0.0f;
+        float pair[2];
+        pair[0] = 1.0f;
+        pair[1] = 0.5f;
+        for (int j = 0; j < K; j++) {
+            if (j % 2 == 0) {
+                t = t * 0.5f;
+                s += x[i * K + j] * t;
+            }
+        }
+        for (int j = 0; j < 4; j++) {
+            if (j != 2) {
+                pair[0] = pair[0] + pair[1];
+                s += x[i * K] * pair[0];
+            }
+        }
+        for (int j = 0; j < K; j++) {
+            float u = 2.0f;
+            if (flag > 0) {
+                u = u * 3.0f;
+                s += x[i * K + j] * u;
+            }
+        }
+        y[i] = s;
+    }
+}
+
+__global__ void weights(const float* x, const float* tab, float* y, int n, int K) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int p = 0;
+        float s = 0.0f;
+        for (int j = 0; j < K; j++) {
+            float w = 0.0f;
+            w += tab[p++];
+            s += x[i * K + j] * w;
+        }
+        y[i] = s;
+    }
+}
+
+__global__ void flip(const float* x, float* y, int n) {
+    __shared__ float s[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) s[i % 64] = x[i];
+    __syncthreads();
+    if (i < n) y[i] = s[63 - i % 64];
+}
+
+__global__ void turn(const float* x, float* y, int W, int H) {
+    __shared__ float s[8][8];
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    s[r % 8][c % 8] = x[r * W + c];
+    __syncthreads();
+    y[r * W + c] = s[c % 8][r % 8];
+}
+
+__device__ float neighbour(const float* x, int i) { return x[i - threadIdx.x % 4]; }
+
+__global__ void grouped(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = neighbour(x, i);
+}
+
+__global__ void quarter(const float* x, const int* len, float* C, int n, int m, int K) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        for (int j = 0; j < K; j++) {
+            if (i % 4 == 0 && i / 4 < m) C[i / 4] += x[i * K + j];
+        }
+        for (int j = 0; j < len[i] - 250; j++) C[m + i] += 1.0f;
+    }
+}
+
+__global__ void typed(const float* x, float* y, unsigned int* z, unsigned int n, size_t ld, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    m = m / 2;
+    if (i < 256) y[i] = (float)((i - n) >> 1);
+    if (i < 256) z[i] = (unsigned int)((i * ld) >> 20);
+    if (i < m) y[i] += x[i];
+}
+
+__global__ void fraction(const float* x, float* y, int n, int C, float part, float off) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < n) {
+        float s = 0.0f;
+        for (int j = 0; j < (int)(part * C); j++) s += x[r * C + j];
+        y[r] = s + x[r + (int)off] - x[r + (int)off + 1];
+    }
+}
+
+__global__ void wrapped(const float* x, float* y, int n, size_t N) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (c < n && r < n) y[r * n + c] = c > 0 ? x[r * N + (c + 4294967295u) + 1] : 0.0f;
+}
+
+__global__ void truncated(const float* x, int* y, int n, int C) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < n) {
+        int s = 100;
+        for (int j = 0; j < C; j++) s += x[r * C + j] * 7.0f;
+        y[r] = s;
+    }
+}
+
+__global__ void shrinking(const int* x, float* y, int* len, int n, int C) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < n) {
+        int m = C;
+        float s = 0.0f;
+        for (int j = 0; j < m; j++) {
+            if (x[r * C + j] > 128) m--;
+            s += x[r * C + j];
+        }
+        for (int j = 0; j < len[r]; j++) {
+            if (x[r * C + j] > 128) len[r] = j;
+            s += 1.0f;
+        }
+        int old = 1;
+        for (int j = 0; j < C; j++) {
+            if (x[r * C + j] > 250) break;
+            old = old * 3 + j;
+        }
+        y[r] = s + old % 17;
+    }
+}
+
+__global__ void tickets(const int* x, int* y, int* count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        int mine = atomicAdd(&count[0], 1);
+        atomicMax(&count[1], mine);
+        y[i] = x[i];
+    }
+}
