@@ -63,8 +63,19 @@ def summarise_proof(
     median, low, high = (math.exp(value) for value in bootstrap_median(list(whole), seed))
     rows = tuple(_row(results, index, size, logs[:, column], seed) for column, size in enumerate(sizes))
     gain = median > 1.0 if believe_noise else low > 1.0
-    note = "" if gain else _no_gain(median, low, high)
+    note = "; ".join(filter(None, ("" if gain else _no_gain(median, low, high), _uncovered(checks))))
     return Comparison(variant, rows, median, low, high, True, "", len(results), checks, gain, note)
+
+
+def _uncovered(checks: Sequence[Evaluation]) -> str:
+    """Empty if the evolved kernel ran at enough sizes that it was not tuned on."""
+    coverage = Comparison("", (), 1.0, 1.0, 1.0, True, checks=tuple(checks)).coverage
+    if coverage.enough or not coverage.fallback:
+        return ""
+    return (
+        f"the evolved kernel ran at {len(coverage.evolved)} sizes that it was not tuned on; its guard gives way to the "
+        f"original one at {', '.join(coverage.fallback)}"
+    )
 
 
 def _no_gain(median: float, low: float, high: float) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import wait
 from types import TracebackType
-from typing import Any
 
 from evaluator.accounts import Accounts, StageCost
 from evaluator.api import Comparison, Compiled, EvaluatorError, Event, Measured
@@ -16,13 +15,13 @@ from evaluator.desk import DeviceDesk
 from evaluator.devices import environment_of, facts_of
 from evaluator.drift import DriftWatch
 from evaluator.farm import CompilerFarm
-from evaluator.inputs import fixed_inputs
-from evaluator.lane import Lane, Lost
-from evaluator.messages import Built, Fatal, OpenJob, Prepared, RestoreJob, Setup, Work
+from evaluator.lane import Lane
+from evaluator.messages import Built, Prepared, RestoreJob, Setup, Work
+from evaluator.opening import open_baseline_on
 from evaluator.oracle import Reference
 from evaluator.plan import memory_problem, static_problem, tighter
 from evaluator.probe import peaks_of
-from evaluator.proof import Proof, ask
+from evaluator.proof import Proof
 from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
 from evaluator.sanitize import inspect, sanitizer
 from evaluator.session import Session
@@ -73,7 +72,7 @@ class LocalEvaluator:
         self._events: list[Event] = []
         self._baseline: tuple[Evaluation, ...] = ()
         self._best_ms: dict[str, float] = {}
-        self._notes: list[str] = []
+        self._notes: tuple[str, ...] = ()
         self._closed = False
 
     @property
@@ -114,7 +113,7 @@ class LocalEvaluator:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of this evaluator's checks."""
-        return tuple(self._notes)
+        return self._notes
 
     @property
     def worker_pid(self) -> int | None:
@@ -128,17 +127,8 @@ class LocalEvaluator:
         prepared = self._compile_now(baseline)
         if isinstance(prepared, str):
             raise EvaluatorError(f"the untransformed kernel does not compile: {prepared}")
-        answer = ask(self._desk.lane, OpenJob(prepared))
-        if self._probes_inputs() and _unusable(answer):
-            answer = self._open_gently(prepared)
-        if isinstance(answer, Lost):
-            where = f"{answer.beat.stage} at {answer.beat.size}" if answer.beat.size else answer.beat.stage
-            raise EvaluatorError(f"the untransformed kernel cannot be measured ({where}): its process {answer.text}")
-        if isinstance(answer, Fatal):
-            raise EvaluatorError(answer.message)
-        measured = Measured(0, answer.evaluations, answer.checks)
-        if measured.failure is not None:
-            raise EvaluatorError(f"the untransformed kernel fails its own test: {measured.failure.message}")
+        opened = open_baseline_on(self._desk.lane, self._setup, prepared)
+        measured, self._setup, self._notes = opened.measured, opened.setup, opened.notes
         self._baseline = measured.evaluations
         self._desk.lane.greeting = [self._setup, RestoreJob(prepared, self._baseline)]
         self._desk.drift.start(self._baseline)
@@ -234,26 +224,6 @@ class LocalEvaluator:
             return replace(comparison, verified=False, gain=False, message=f"compute-sanitizer, {seen.fault}")
         return replace(comparison, note="; ".join(filter(None, (comparison.note, seen.note))))
 
-    def _probes_inputs(self) -> bool:
-        """True if the checks use inputs that the campaign does not describe."""
-        defences = self._settings.defences
-        perturbed = defences.perturb and bool(fixed_inputs(self._spec))
-        return perturbed or (defences.extremes and self._setup.reference is not None)
-
-    def _open_gently(self, prepared: Prepared) -> Any:
-        """Opens with the campaign's own inputs only, for a kernel that does not stand others."""
-        self._desk.lane.stop()
-        self._setup = replace(self._setup, perturb=False)
-        self._desk.lane.greeting = [self._setup]
-        answer = ask(self._desk.lane, OpenJob(prepared))
-        if not _unusable(answer):
-            names = ", ".join(fixed_inputs(self._spec)) or "none"
-            self._notes.append(
-                "the kernel fails with inputs other than the campaign's, so that checks use those only: a variant that "
-                f"ignores one of the inputs that are the same in every check ({names}) may pass"
-            )
-        return answer
-
     def _check_open(self) -> None:
         if self._closed:
             raise EvaluatorError("this evaluator is closed")
@@ -316,10 +286,3 @@ class LocalEvaluator:
             if evaluation.timing is not None and not evaluation.fallback:
                 best = self._best_ms.get(evaluation.size, math.inf)
                 self._best_ms[evaluation.size] = min(best, evaluation.timing.median_ms)
-
-
-def _unusable(answer: Any) -> bool:
-    """True if the baseline could not be opened."""
-    if isinstance(answer, (Lost, Fatal)):
-        return True
-    return Measured(0, answer.evaluations, answer.checks).failure is not None

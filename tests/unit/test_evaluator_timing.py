@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,13 @@ def test_where_the_guard_fails_the_ratio_is_one() -> None:
     proof = summarise_proof("v", 1, [process(1.0, second=False)] * 5, SIZES, 0, "")
     assert proof.sizes[1].speedup == pytest.approx(1.0)
     assert proof.sizes[1].best_ms == proof.sizes[1].baseline_ms
+
+
+def test_a_guard_that_leaves_few_check_sizes_is_told() -> None:
+    fallback = Evaluation("v", "N=9", Status.OK, fallback=True)
+    results = [replace(process(1.0), checks=((), (fallback,)))] * 5
+    proof = summarise_proof("v", 1, results, SIZES, 0, "")
+    assert proof.gain and proof.note.startswith("the evolved kernel ran at 0 sizes that it was not tuned on; ")
 
 
 def test_one_failure_in_one_process_is_enough() -> None:

@@ -1,0 +1,69 @@
+"""How an evaluator starts: the baseline builds the oracles and is timed, with gentler inputs where it has to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from evaluator.api import EvaluatorError, Measured
+from evaluator.inputs import fixed_inputs
+from evaluator.lane import Lane, Lost
+from evaluator.messages import Fatal, OpenJob, Outcome, Prepared, Setup
+from evaluator.proof import ask
+
+Answer = Outcome | Fatal | Lost
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The baseline as measured, the setup that worked, and what a person should know of it."""
+
+    measured: Measured
+    setup: Setup
+    notes: tuple[str, ...] = ()
+
+
+def open_baseline_on(lane: Lane, setup: Setup, baseline: Prepared) -> Opened:
+    """Measures the baseline in a device process; blocks.
+
+    The checks use inputs that the campaign does not describe. A kernel that fails with those gets a second chance, with
+    the campaign's own only.
+
+    Raises:
+        EvaluatorError: If it cannot be launched, does not match the reference, or fails its own test.
+    """
+    answer: Answer = ask(lane, OpenJob(baseline))
+    notes: tuple[str, ...] = ()
+    if _failure(answer) and _probes_inputs(setup):
+        lane.stop()
+        gentle = replace(setup, perturb=False)
+        lane.greeting = [gentle]
+        answer = ask(lane, OpenJob(baseline))
+        setup, notes = gentle, (_gentle_note(setup),)
+    if not isinstance(answer, Outcome) or _failure(answer):
+        raise EvaluatorError(_failure(answer))
+    return Opened(Measured(0, answer.evaluations, answer.checks), setup, notes)
+
+
+def _failure(answer: Answer) -> str:
+    """Why the baseline could not be opened; empty if it could."""
+    if isinstance(answer, Lost):
+        where = f"{answer.beat.stage} at {answer.beat.size}" if answer.beat.size else answer.beat.stage
+        return f"the untransformed kernel cannot be measured ({where}): its process {answer.text}"
+    if isinstance(answer, Fatal):
+        return answer.message
+    failure = Measured(0, answer.evaluations, answer.checks).failure
+    return f"the untransformed kernel fails its own test: {failure.message}" if failure is not None else ""
+
+
+def _probes_inputs(setup: Setup) -> bool:
+    defences = setup.settings.defences
+    perturbed = defences.perturb and bool(fixed_inputs(setup.spec))
+    return perturbed or (defences.extremes and setup.reference is not None)
+
+
+def _gentle_note(setup: Setup) -> str:
+    names = ", ".join(fixed_inputs(setup.spec)) or "none"
+    return (
+        "the kernel fails with inputs other than the campaign's, so that checks use those only: a variant that ignores "
+        f"one of the inputs that are the same in every check ({names}) may pass"
+    )
