@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+STATIC_SHARED = 48 * 1024
+"""Bytes of shared arrays of constant size in a CUDA block; only an array sized by the launch may use more."""
+
+
 @dataclass(frozen=True)
 class DeviceLimits:
     """Launch limits of a device (or tighter ones that a campaign sets).

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from genome.analysis.effects import effects
+from genome.analysis.effects import effects, shared_arrays
 from genome.analysis.races import race
 from genome.conditions import size_condition
 from genome.genes import Genome
@@ -15,11 +15,12 @@ from genome.ir.kernel import Aligned, Axis, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
-from genome.ir.stmt import Barrier, Body, If, Loop, Stmt, map_stmts
-from genome.limits import DeviceLimits
+from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Space, Stmt, flatten, map_stmts
+from genome.ir.types import canonical
+from genome.limits import STATIC_SHARED, DeviceLimits
 from genome.replay import Replay, replay, spec_kernel
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import DTYPES, KernelSpec
+from genome.spec import ELEMENT_BYTES, KernelSpec
 from genome.transforms.base import Context, Transform
 from genome.variant import GridAxis, Guard, Launch, Rejection, Target, Variant
 
@@ -46,9 +47,14 @@ def lower(
         launch_bounds=result.kernel.launch_bounds,
         options=result.kernel.options,
     )
+    kernel = replace(kernel, launch_bounds=_launch_bounds(spec, kernel))
     problem = _static_problem(kernel, spec, limits, target, source_form)
     if problem is not None:
         return Rejection(genome, problem)
+    try:
+        guard = _guard(spec, kernel)
+    except ExpressionError as error:
+        return Rejection(genome, f"the host cannot check what the variant relies on: {error}")
     try:
         source = print_kernel(kernel if source_form else settle_indices(kernel), target)
     except PrintError as error:
@@ -58,7 +64,7 @@ def lower(
         target=target,
         source=source,
         steps=(_launch(spec, kernel, target),),
-        guard=_guard(spec, kernel),
+        guard=guard,
         options=_options(spec, kernel, target),
         proposed=genome,
         genome=Genome(result.applied),
@@ -114,8 +120,16 @@ def _statement_size(stmt: Stmt) -> int:
 
 def shared_bytes(kernel: Kernel) -> int:
     """Bytes of the kernel's static shared arrays."""
-    sizes = {ctype: size for ctype, size in DTYPES.values()}
-    return sum(prod(decl.dims) * sizes.get(decl.ctype, 8) for decl in kernel.shared)
+    inside = (s for s in flatten(kernel.body) if isinstance(s, Decl) and s.space is Space.SHARED)
+    return sum(prod(decl.dims) * ELEMENT_BYTES.get(canonical(decl.ctype), 8) for decl in (*kernel.shared, *inside))
+
+
+def _launch_bounds(spec: KernelSpec, kernel: Kernel) -> str:
+    """The launch bound, raised where a gene gave the block more threads than the user's own bound allows."""
+    bound, threads = kernel.launch_bounds, prod(block_of(spec, kernel))
+    most = bound.split(",")[0].strip()
+    kept = threads == prod(spec.launch.block) or (most.isdigit() and int(most) >= threads)
+    return bound if not bound or kept else str(threads)
 
 
 def block_of(spec: KernelSpec, kernel: Kernel) -> tuple[int, int, int]:
@@ -138,10 +152,12 @@ def _static_problem(
     shared = shared_bytes(kernel)
     if shared > limits.shared_bytes:
         return f"{shared} bytes of shared memory are over the limit of {limits.shared_bytes}"
+    if target is Target.CUDA and shared > STATIC_SHARED:
+        return f"{shared} bytes of shared arrays are over CUDA's limit of {STATIC_SHARED} for arrays of constant size"
     size = unrolled_size(kernel.body)
     if not source_form and size > limits.unrolled:
         return f"{size} statements after unrolling are over the limit of {limits.unrolled}"
-    conflict = None if source_form else race(kernel)
+    conflict = _race(spec, kernel, source_form)
     if conflict is not None:
         return f"{conflict} may be read and written by different threads between two barriers"
     launch = _launch(spec, kernel, target)
@@ -151,6 +167,14 @@ def _static_problem(
             if blocks > most:
                 return f"{blocks} blocks along {dim} at {problem.label} are over the limit of {most}"
     return None
+
+
+def _race(spec: KernelSpec, kernel: Kernel, source_form: bool) -> str | None:
+    """What ``race`` says; the kernel as the user wrote it is not judged, whatever a compile option adds to it."""
+    own = spec_kernel(spec)
+    if source_form and (not kernel.macros or race(own) is not None):
+        return None
+    return race(kernel, frozenset(shared_arrays(own)))
 
 
 def _broken_restriction(spec: KernelSpec, genome: Genome) -> str | None:

@@ -19,6 +19,9 @@ DTYPES: Mapping[str, tuple[str, int]] = {
 }  # fmt: skip
 """numpy dtype name -> (C type, bytes)."""
 
+ELEMENT_BYTES: Mapping[str, int] = {ctype: size for ctype, size in DTYPES.values()}
+"""C type -> bytes."""
+
 
 class Role(StrEnum):
     """How a kernel uses an argument."""

@@ -1,14 +1,15 @@
-"""Static barrier check: no shared array may be both written and read between two barriers, nor be updated by atomics
-and touched in another way.
+"""Static barrier check: no shared array may be both written and read between two barriers, nor be written by two
+statements, nor be updated by atomics and touched in another way.
 
 Conservative by array: a staged tile that is written by the cooperative copy and read by the computation must have a
-barrier on both sides, around the back edge of every loop as well. Where lanes share an instance, the arrays behind
+barrier on both sides, around the back edge of every loop as well, and past a loop that may not run. Where lanes share an instance, the arrays behind
 pointers are judged too: an element that one lane writes may be read by another one, unless both accesses stand in parts
 of the same shared loop. A CPU device cannot show such a race.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from genome.analysis.atomics import update_of
@@ -19,14 +20,16 @@ from genome.ir.kernel import Kernel
 from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Stmt, writes
 
 
-def race(kernel: Kernel) -> str | None:
-    """Name of an array that is read and written with no barrier in between, or None.
+def race(kernel: Kernel, own: frozenset[str] = frozenset()) -> str | None:
+    """Name of an array that is read and written, or written twice, with no barrier in between; None if there is none.
 
-    A user's own shared arrays are judged like staged ones.
+    Args:
+        kernel: The kernel.
+        own: The user's own shared arrays. Two statements may write them: which thread writes what is not known.
     """
     shared = frozenset(shared_arrays(kernel))
     if shared:
-        state = _State(shared)
+        state = _State(shared, own)
         state.body(kernel.body)
         if state.conflict is not None:
             return state.conflict
@@ -38,11 +41,15 @@ def race(kernel: Kernel) -> str | None:
     return exchange.conflict
 
 
+_Seen = tuple[set[str], set[str], set[Index], set[str]]
+
+
 class _State:
-    def __init__(self, shared: frozenset[str]) -> None:
-        self.shared = shared
+    def __init__(self, shared: frozenset[str], own: frozenset[str]) -> None:
+        self.shared, self.own = shared, own
         self.read: set[str] = set()
         self.written: set[str] = set()
+        self.targets: set[Index] = set()
         self.updated: set[str] = set()
         self.conflict: str | None = None
 
@@ -51,11 +58,15 @@ class _State:
             if isinstance(stmt, Barrier):
                 self.read.clear()
                 self.written.clear()
+                self.targets.clear()
                 self.updated.clear()
             elif isinstance(stmt, Loop):
                 # Twice: the second pass sees what the first left behind at the back edge.
+                before = self._copy()
                 for _ in range(2):
                     self.body(stmt.body)
+                if not stmt.trip:
+                    self._merge(before)
             elif isinstance(stmt, If):
                 self._branches(stmt)
             else:
@@ -63,14 +74,21 @@ class _State:
 
     def _branches(self, stmt: If) -> None:
         self._simple(stmt)
-        before = set(self.read), set(self.written), set(self.updated)
+        before = self._copy()
         self.body(stmt.then)
-        after = self.read, self.written, self.updated
-        self.read, self.written, self.updated = before
+        after = self._copy()
+        self.read, self.written, self.targets, self.updated = before
         self.body(stmt.orelse)
-        self.read |= after[0]
-        self.written |= after[1]
-        self.updated |= after[2]
+        self._merge(after)
+
+    def _copy(self) -> _Seen:
+        return set(self.read), set(self.written), set(self.targets), set(self.updated)
+
+    def _merge(self, other: _Seen) -> None:
+        self.read |= other[0]
+        self.written |= other[1]
+        self.targets |= other[2]
+        self.updated |= other[3]
 
     def _simple(self, stmt: Stmt) -> None:
         if isinstance(stmt, Opaque):
@@ -88,12 +106,28 @@ class _State:
         for target in targets:
             if isinstance(target, Index) and target.array in self.shared:
                 self.written.add(target.array)
+                self._write(target)
         self._look()
+
+    def _write(self, target: Index) -> None:
+        if target.array in self.own:
+            return
+        if self.conflict is None and any(_may_meet(target, other) for other in self.targets):
+            self.conflict = target.array
+        self.targets.add(target)
 
     def _look(self) -> None:
         both = sorted(self.read & self.written | self.updated & (self.read | self.written))
         if both and self.conflict is None:
             self.conflict = both[0]
+
+
+def _may_meet(one: Index, other: Index) -> bool:
+    """True if two statements may write the same element: no pair of subscripts are different numbers."""
+    if one.array != other.array or one == other:
+        return False
+    pairs = zip(one.subscripts, other.subscripts, strict=False)
+    return not any(isinstance(a, Const) and isinstance(b, Const) and a != b for a, b in pairs)
 
 
 _ALL, _FIRST = "every lane", "the first lane"
@@ -116,18 +150,24 @@ class _Exchange:
                 self.seen = {}
             elif isinstance(stmt, Loop):
                 self._touch(replace(stmt, body=()), who)
+                before = self.seen
                 for _ in range(2):
                     self.body(stmt.body, stmt.origin or who)
+                if not stmt.trip:
+                    self._merge(before)
             elif isinstance(stmt, If):
                 self._touch(If(stmt.condition, ()), who)
                 before = self.seen
                 self.body(stmt.then, _FIRST if self.first in conjuncts(stmt.condition) else who)
                 after, self.seen = self.seen, before
                 self.body(stmt.orelse, who)
-                self.seen = {name: self.seen.get(name, Touches()) | after.get(name, Touches())
-                             for name in dict.fromkeys((*self.seen, *after))}  # fmt: skip
+                self._merge(after)
             else:
                 self._touch(stmt, who)
+
+    def _merge(self, other: Mapping[str, Touches]) -> None:
+        self.seen = {name: self.seen.get(name, Touches()) | other.get(name, Touches())
+                     for name in dict.fromkeys((*self.seen, *other))}  # fmt: skip
 
     def _touch(self, stmt: Stmt, who: str) -> None:
         mine = touches((stmt,), self.pointers)

@@ -13,14 +13,13 @@ from genome.ir.expr import Binary, Expr, Index, Var, integer
 from genome.ir.kernel import Condition, Holds, Kernel
 from genome.ir.stmt import Assign, Barrier, Body, Decl, If, Loop, LoopRole, Space, Stmt
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import DTYPES
+from genome.spec import ELEMENT_BYTES
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.cascade import is_uniform
 from genome.transforms.group_reduce import WARP
 from genome.transforms.nests import NameSource
 from genome.transforms.thread_id import block_threads, with_thread_id
 
-_BYTES = {ctype: size for ctype, size in DTYPES.values()}
 _COMBINED = {"atomicAdd": "+=", "atomicOr": "|=", "atomicXor": "^=", "atomicAnd": "&="}
 
 
@@ -61,7 +60,7 @@ class Privatise:
         if effects(kernel.body).barriers or any(axis.lanes for axis in kernel.axes):
             return Refusal("the body holds a barrier of its own")
         ctype = element_of(kernel, site.label)
-        if ctype not in _BYTES or mine[0].kind not in _COMBINED or identity(mine[0].kind, ctype) is None:
+        if ctype not in ELEMENT_BYTES or mine[0].kind not in _COMBINED or identity(mine[0].kind, ctype) is None:
             return Refusal(f"updates of type {ctype} cannot be gathered so")
         if reorders(ctype) and not context.assumptions.reassociation:
             return Refusal(f"the sums in {site.label} would be reordered", "assume.reassociation")
@@ -70,7 +69,7 @@ class Privatise:
         found = _bins(context, site.label)
         if isinstance(found, Refusal):
             return found
-        needed = copies * found[0] * _BYTES[ctype]
+        needed = copies * found[0] * ELEMENT_BYTES[ctype]
         if needed > context.limits.shared_bytes:
             return Refusal(f"{needed} bytes of copies are over the limit of {context.limits.shared_bytes}")
         return None

@@ -12,12 +12,11 @@ from genome.ir.expr import Binary, Expr, Index, Var, integer, names, substitute
 from genome.ir.kernel import Aligned, Condition, Divisible, Kernel
 from genome.ir.poly import Poly, multiple_of, poly
 from genome.ir.stmt import Assign, Body, Loop, Stmt, VectorLoad, VectorStore, written_names
-from genome.spec import DTYPES
+from genome.spec import ELEMENT_BYTES
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.nests import NameSource, hoist_reads, hoist_values, map_nests, nests, plain, sure_reads
 from genome.variant import Target
 
-_BYTES = {ctype: size for ctype, size in DTYPES.values()}
 _CUDA_TYPES = frozenset({"float", "int", "unsigned int", "double"})
 _CUDA_BYTE_TYPES = frozenset({"unsigned char", "signed char"})
 _CUDA_BYTES = 16
@@ -52,7 +51,7 @@ class Vectorise:
         if width not in (2, 4, 8, 16):
             return Refusal(f"there are no vectors of {width}")
         assert isinstance(width, int)
-        if _BYTES.get(element_type(kernel, site.label) or "") is None:
+        if ELEMENT_BYTES.get(element_type(kernel, site.label) or "") is None:
             return Refusal(f"{site.label} has no vector type")
         if context.target is Target.CUDA and element_type(kernel, site.label) not in _CUDA_TYPES | _CUDA_BYTE_TYPES:
             return Refusal(f"CUDA has no vectors of {element_type(kernel, site.label)} with arithmetic lanes")
@@ -177,7 +176,7 @@ def _wide(loops: tuple[Loop, ...], stmt: Assign, var: str, width: int, load: boo
 
 def _alignment(kernel: Kernel, access: Index, loop: Loop, width: int) -> list[Condition] | Refusal:
     """What must hold so that CUDA's wide accesses are aligned, or why that cannot be had."""
-    size = _BYTES[element_type(kernel, access.array) or "float"]
+    size = ELEMENT_BYTES[element_type(kernel, access.array) or "float"]
     lanes = min(width, _CUDA_BYTES // size)
     split = poly(access.subscripts[0]).coefficient(loop.var)
     assert split is not None
