@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.cache import DiskCache
 from evaluator.plan import Call
 from evaluator.result import DeviceInfo, Resources, Status, Toolchain
 from genome.limits import DeviceLimits
@@ -46,12 +47,14 @@ class Binary:
         payload: Whatever the backend's ``load`` needs.
         options: Compile options.
         resources: What the compiler said.
+        cached: True if nothing was compiled: an earlier result was there.
     """
 
     variant: str
     payload: bytes
     options: tuple[str, ...] = ()
     resources: Resources = field(default_factory=Resources)
+    cached: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,14 @@ class Backend(Protocol):
 
     def measure_peaks(self) -> Peaks:
         """Runs the platform's two small peak kernels (about a second)."""
+
+
+@runtime_checkable
+class Caching(Protocol):
+    """A backend that can do without compiling what was compiled before."""
+
+    def use_cache(self, cache: DiskCache) -> None:
+        """Takes compilations from there from now on, and leaves them there."""
 
 
 class Platform(Protocol):

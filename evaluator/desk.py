@@ -12,7 +12,7 @@ from evaluator.accounts import Accounts
 from evaluator.api import Measured
 from evaluator.drift import DriftWatch
 from evaluator.lane import Lane, Lost
-from evaluator.messages import MeasureJob, Outcome, Prepared, RetimeJob
+from evaluator.messages import MeasureJob, Outcome, Prepared, Retimed, RetimeJob
 from evaluator.result import Evaluation, Status
 from genome.spec import KernelSpec
 
@@ -27,92 +27,110 @@ class _Job:
     ticket: int
     prepared: Prepared
     attempt: int = 1
-    since: float = 0.0
 
 
 class DeviceDesk:
-    """Takes compiled variants to the device one at a time, and replaces its process when it dies or hangs.
+    """Takes compiled variants to the device in order, and replaces its process when it dies or hangs.
 
     Args:
         lane: The device process.
         spec: The kernel.
-        drift: Decides when the baseline is timed again; a measurement that asks for it waits for the answer.
+        drift: Decides when the baseline is timed again; a measurement that asks for it waits for the answer, and those
+            after it wait as well.
         accounts: Take what each variant cost.
+        ahead: Variants that the process has at most, the one it works on included: with two it never waits.
     """
 
-    def __init__(self, lane: Lane, spec: KernelSpec, drift: DriftWatch, accounts: Accounts) -> None:
+    def __init__(self, lane: Lane, spec: KernelSpec, drift: DriftWatch, accounts: Accounts, ahead: int = 1) -> None:
         self.lane, self.drift = lane, drift
-        self._spec, self._accounts = spec, accounts
+        self._spec, self._accounts, self._ahead = spec, accounts, ahead
         self._queue: deque[_Job] = deque()
-        self._running: _Job | None = None
-        self._held: Measured | None = None
+        self._sent: deque[_Job | RetimeJob] = deque()
+        self._since = 0.0
+        self._held: list[Measured] = []
+        self._done: deque[Measured] = deque()
 
     @property
     def pending(self) -> bool:
         """True while a variant is queued or on the device."""
-        return bool(self._queue) or self._running is not None or self._held is not None
+        return bool(self._queue or self._sent or self._held or self._done)
 
     def submit(self, ticket: int, prepared: Prepared) -> None:
         """Queues a variant."""
         self._queue.append(_Job(ticket, prepared))
 
     def dispatch(self, best_ms: Mapping[str, float]) -> None:
-        """Gives the next variant to the device if it is idle."""
-        if self._running is None and self._held is None and self._queue:
-            job = self._running = replace(self._queue.popleft(), since=time.monotonic())
-            self.lane.give(MeasureJob(job.ticket, job.prepared, dict(best_ms)))
+        """Gives the next variants to the device, as far as it takes more."""
+        while self._queue and len(self._sent) < self._ahead:
+            job = self._queue.popleft()
+            self._send(job, MeasureJob(job.ticket, job.prepared, dict(best_ms)))
 
     def collect(self) -> Measured | None:
-        """What has ended since the last call."""
-        if self._held is not None:
-            return self._baseline_again(self._held)
-        job = self._running
-        answer = self.lane.poll() if job is not None else None
-        if job is None or answer is None:
-            return None
-        self._running = None
-        if isinstance(answer, Lost):
-            if not answer.timed_out and job.attempt < _ATTEMPTS:
-                self._queue.appendleft(replace(job, attempt=job.attempt + 1))
-                return None
-            self.lane.start()
-            return self._blame(job, answer)
-        measured = self._measured(job, answer)
-        if self.drift.due(measured):
-            self._held = measured
-            self.lane.give(RetimeJob())
-            return None
-        return self.drift.apply(measured)
-
-    def _baseline_again(self, held: Measured) -> Measured | None:
-        """The measurement that waited, once the baseline's timing is there (or its process is not)."""
-        answer = self.lane.poll()
-        if answer is None:
-            return None
-        self._held = None
-        if isinstance(answer, Lost):
-            self.lane.start()
-        else:
-            self.drift.look(answer)
-            self._accounts.add("baseline again", answer.seconds)
-        return self.drift.apply(held)
+        """What has ended since the last call; call it until it gives nothing more."""
+        if not self._done and self._sent and (answer := self.lane.poll()) is not None:
+            self._take(answer)
+        return self._done.popleft() if self._done else None
 
     def busy(self) -> list[tuple[Connection, float]]:
         """The pipe to wait on, with the seconds until its deadline."""
         return [(self.lane.connection, self.lane.seconds_left())] if self.lane.busy and self.lane.connection else []
 
-    def _measured(self, job: _Job, outcome: Outcome) -> Measured:
+    def _send(self, entry: _Job | RetimeJob, message: MeasureJob | RetimeJob) -> None:
+        if not self._sent:
+            self._since = time.monotonic()
+        self._sent.append(entry)
+        self.lane.give(message)
+
+    def _take(self, answer: Outcome | Retimed | Lost) -> None:
+        """An answer to the oldest job."""
+        job, since = self._sent.popleft(), self._since
+        self._since = time.monotonic()
+        if isinstance(answer, Lost):
+            self._lost(job, answer, since)
+        elif isinstance(answer, Retimed):
+            self.drift.look(answer)
+            self._accounts.add("baseline again", answer.seconds)
+            self._release()
+        elif isinstance(job, _Job):
+            self._measured(job, answer)
+
+    def _measured(self, job: _Job, outcome: Outcome) -> None:
         self._accounts.book(outcome.spent)
         measured = Measured(job.ticket, outcome.evaluations, outcome.checks)
         failure = measured.failure
         if failure is not None and failure.status in _DAMAGING:
-            self.lane.stop()
-            self.lane.start()
-        return measured
+            self._take_back()
+            self.lane.replace()
+        due = self.drift.due(measured)
+        if due and not any(isinstance(entry, RetimeJob) for entry in self._sent):
+            self._send(RetimeJob(), RetimeJob())
+        if due or self._held:
+            self._held.append(measured)
+        else:
+            self._done.append(self.drift.apply(measured))
 
-    def _blame(self, job: _Job, lost: Lost) -> Measured:
+    def _lost(self, job: _Job | RetimeJob, lost: Lost, since: float) -> None:
+        self._take_back()
+        if isinstance(job, _Job) and not lost.timed_out and job.attempt < _ATTEMPTS:
+            self._queue.appendleft(replace(job, attempt=job.attempt + 1))
+        elif isinstance(job, _Job):
+            self._done.append(self._blame(job, lost, since))
+        self.lane.start()
+
+    def _take_back(self) -> None:
+        """The process is gone: what it had not begun goes to the next one, and nobody waits for the baseline."""
+        self._queue.extendleft(entry for entry in reversed(self._sent) if isinstance(entry, _Job))
+        self._sent.clear()
+        self._release()
+
+    def _release(self) -> None:
+        """Measurements that waited for the baseline's timing, with what is known of it now."""
+        self._done.extend(self.drift.apply(measured) for measured in self._held)
+        self._held = []
+
+    def _blame(self, job: _Job, lost: Lost, since: float) -> Measured:
         status = Status.TIMEOUT if lost.timed_out else Status.CRASH
-        self._accounts.add(_STAGE.get(lost.beat.stage, "load"), time.monotonic() - job.since, refused=True)
+        self._accounts.add(_STAGE.get(lost.beat.stage, "load"), time.monotonic() - since, refused=True)
         size = lost.beat.size or self._spec.sizes[0].label
         how = f"came to {lost.text}" if lost.timed_out else f"killed its process: it {lost.text}"
         text = f"{status.value} at {size} ({lost.beat.stage}): the variant {how}"

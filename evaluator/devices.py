@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evaluator.api import EvaluatorError
-from evaluator.backend import Backend, DeviceFacts, Platform
+from evaluator.backend import Backend, Caching, DeviceFacts, Platform
+from evaluator.cache import DiskCache
 from evaluator.result import DeviceInfo
 
 
@@ -78,14 +79,17 @@ def platform_of(name: str) -> Platform:
     raise DeviceError(_how_to_get(name))
 
 
-def open_backend(name: str) -> Backend:
-    """Opens a device by its id, in the process that will use it.
+def open_backend(name: str, cache: DiskCache | None = None) -> Backend:
+    """Opens a device by its id, in the process that will use it, with a cache of compilations where it can use one.
 
     Raises:
         DeviceError: If the platform is not installed.
         BackendFailure: If the device cannot be opened.
     """
-    return platform_of(name).open(int(name.partition(":")[2]))
+    backend = platform_of(name).open(int(name.partition(":")[2]))
+    if cache is not None and isinstance(backend, Caching):
+        backend.use_cache(cache)
+    return backend
 
 
 def facts_of(name: str) -> DeviceFacts:

@@ -41,8 +41,13 @@ def corrected(evaluation: Evaluation, drift: Mapping[str, float]) -> Evaluation:
 
 
 def _scaled(timing: Timing, factor: float) -> Timing:
-    samples = tuple(sample * factor for sample in timing.samples_ms)
-    return Timing(samples, timing.median_ms * factor, timing.low_ms * factor, timing.high_ms * factor)
+    return replace(
+        timing,
+        samples_ms=tuple(sample * factor for sample in timing.samples_ms),
+        median_ms=timing.median_ms * factor,
+        low_ms=timing.low_ms * factor,
+        high_ms=timing.high_ms * factor,
+    )
 
 
 class DriftWatch:

@@ -38,6 +38,11 @@ class CompilerFarm:
         """True while a compilation is queued or under way."""
         return bool(self._queue or self._running)
 
+    def start(self) -> None:
+        """Starts every compiler ahead of its first job."""
+        for lane in self._lanes:
+            lane.start()
+
     def submit(self, ticket: int, variant: Variant, compile_s: float, trial_s: float) -> None:
         """Queues a compilation, which may take ``compile_s`` seconds, and its first launch ``trial_s``."""
         self._queue.append(_Job(ticket, variant, compile_s, trial_s))

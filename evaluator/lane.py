@@ -1,4 +1,4 @@
-"""The parent's view of one compiler or device process: one job at a time, a deadline, a fresh process after a loss."""
+"""The parent's view of one compiler or device process: jobs in order, a deadline, a fresh process after a loss."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Lost:
 
 
 class Lane:
-    """One replaceable process.
+    """One replaceable process. Jobs that are given while it works are waited for in its pipe.
 
     Args:
         module: Module of the child.
@@ -51,8 +51,16 @@ class Lane:
         self._module, self._log, self._environment = module, log, environment
         self.greeting = list(greeting)
         self._child: Child | None = None
+        self._spare: Child | None = None
+        self._keeps_spare = False
+        self._started = 0
         self._beat = Beat("start")
-        self.busy = False
+        self._jobs = 0
+
+    @property
+    def busy(self) -> bool:
+        """True while a job is under way."""
+        return self._jobs > 0
 
     @property
     def connection(self) -> Connection | None:
@@ -65,18 +73,29 @@ class Lane:
         return self._child.pid if self._child is not None else None
 
     def start(self) -> None:
-        """Starts the process ahead of its first job."""
+        """Starts the process ahead of its first job, or takes the one that stands by."""
         if self._child is None:
-            self._child = Child(self._module, self._log, self._environment)
-            for message in self.greeting:
-                self._child.send(message)
+            ready = self._spare if self._spare is not None and self._spare.alive else None
+            self._child, self._spare = ready or self._fresh(), None if ready else self._spare
+            if self._keeps_spare:
+                self.stand_by()
+
+    def stand_by(self) -> None:
+        """Keeps another process from now on, greeted and ready for the moment in which this one is lost.
+
+        Call it again after a change of ``greeting``.
+        """
+        if self._spare is not None:
+            self._spare.kill()
+        self._keeps_spare, self._spare = True, self._fresh()
 
     def give(self, job: Any) -> None:
         """Sends a job; ``poll`` tells how it ended, even if the process is gone already."""
-        if self._child is not None and not self._child.alive:
-            self.stop()
-        self.busy = True
-        self._beat = Beat("start", allowed_s=_START_S)
+        if self._child is not None and not self._child.alive and not self.busy:
+            self._end()
+        if not self.busy:
+            self._beat = Beat("start", allowed_s=_START_S)
+        self._jobs += 1
         try:
             self.start()
             if self._child is not None:
@@ -85,13 +104,14 @@ class Lane:
             return  # poll finds the closed pipe and reports the loss
 
     def poll(self) -> Any:
-        """The answer to the job, or a ``Lost``, or None while it goes on."""
+        """The answer to the oldest job, or None while it goes on, or a ``Lost``, which loses the jobs behind it too."""
         if self._child is None or not self.busy:
             return None
         try:
             while (message := self._child.receive(0)) is not None:
                 if not isinstance(message, Beat):
-                    self.busy = False
+                    self._jobs -= 1
+                    self._beat = Beat("start", allowed_s=_START_S)
                     return message
                 self._beat = message
         except ChildDied as death:
@@ -105,14 +125,35 @@ class Lane:
         """Until the deadline; infinite where there is none."""
         return max(0.0, self._beat.at + self._beat.allowed_s - time.monotonic()) if self.busy else math.inf
 
+    def replace(self) -> None:
+        """Kills the process and goes on with another."""
+        self._end()
+        self.start()
+
     def stop(self) -> None:
-        """Kills the process; the next job gets a fresh one. Idempotent."""
-        self.busy = False
+        """Kills the process and the one that stands by; the next job gets a fresh one. Idempotent."""
+        self._end()
+        if self._spare is not None:
+            self._spare.kill()
+            self._spare = None
+
+    def _fresh(self) -> Child:
+        self._started += 1
+        child = Child(self._module, self._log.with_stem(f"{self._log.stem}-{self._started % 2}"), self._environment)
+        try:
+            for message in self.greeting:
+                child.send(message)
+        except ChildDied:
+            return child  # whoever gives it a job sees that it is gone
+        return child
+
+    def _end(self) -> None:
+        self._jobs = 0
         if self._child is not None:
             self._child.kill()
             self._child = None
 
     def _lose(self, timed_out: bool, text: str, killed: bool = False, faulted: bool = False) -> Lost:
         lost = Lost(self._beat, timed_out, text, killed, faulted)
-        self.stop()
+        self._end()
         return lost

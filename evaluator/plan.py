@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -15,6 +16,8 @@ from genome.spec import DTYPES, ArgSpec, KernelSpec, ProblemSize, Role
 from genome.variant import Launch, Memset, Variant
 
 Scalar = np.generic
+
+_WIDE = re.compile(r"\b(?:(?:float|double|half|u?(?:char|short|int|long|longlong))(?:2|3|4|8|16)|__align__|alignas)\b")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,9 @@ class Call:
         steps: What runs, in order.
         buffers: Bytes of every array argument, by name.
         scratch: Bytes of every scratch buffer, by name.
-        alignments: Bytes that base pointers must be a multiple of, by name; at least the element size.
+        alignments: Bytes that base pointers must be a multiple of, by name: at least the element size, what the
+            variant asks for, and what the campaign grants to a kernel that names a wide type itself. Nobody else gets
+            more than they ask for: a tight placement would see less.
     """
 
     steps: tuple[Memset | BoundLaunch, ...]
@@ -98,7 +103,8 @@ def bind(spec: KernelSpec, variant: Variant, size: ProblemSize) -> Call:
     """
     sizes = size.env
     scratch = {item.name: item.elements.evaluate(sizes) * DTYPES[item.dtype][1] for item in variant.scratch}
-    alignments = {arg.name: DTYPES[arg.dtype][1] for arg in array_args(spec)}
+    granted = spec.assumptions.alignment if _WIDE.search(spec.source) else 1
+    alignments = {arg.name: max(DTYPES[arg.dtype][1], granted) for arg in array_args(spec)}
     alignments |= {item.name: 64 for item in variant.scratch}
     for name, alignment in variant.guard.alignments:
         alignments[name] = max(alignments.get(name, 1), alignment)

@@ -31,6 +31,8 @@ from genome.spec import KernelSpec
 from genome.variant import Target, Variant
 
 _PROOF_TICKET = -1
+_AHEAD = 2  # variants in the device process: it never waits for this one. A CPU device times alone.
+_COMPILE_FLOOR_S = 10.0  # of a deadline on a GPU, whose compilers share the machine with each other and with others
 
 
 class LocalEvaluator:
@@ -65,7 +67,9 @@ class LocalEvaluator:
         self._accounts = Accounts()
         every = settings.retime_every if settings.defences.drift else 0
         watch = DriftWatch(every, self._facts.info.kind == "cpu")
-        self._desk = DeviceDesk(self._lane("worker", 0), spec, watch, self._accounts)
+        self._on_gpu = self._facts.info.kind == "gpu"
+        ahead = _AHEAD if self._on_gpu else 1
+        self._desk = DeviceDesk(self._lane("worker", 0), spec, watch, self._accounts, ahead)
         self._compiling: dict[int, Variant] = {}
         self._prepared: dict[int, Prepared] = {}
         self._by_digest: dict[str, Prepared] = {}
@@ -124,6 +128,8 @@ class LocalEvaluator:
         """See ``Evaluator.open``."""
         self._check_open()
         self._desk.lane.start()
+        if self._on_gpu:
+            self._farm.start()
         prepared = self._compile_now(baseline)
         if isinstance(prepared, str):
             raise EvaluatorError(f"the untransformed kernel does not compile: {prepared}")
@@ -131,6 +137,8 @@ class LocalEvaluator:
         measured, self._setup, self._notes = opened.measured, opened.setup, opened.notes
         self._baseline = measured.evaluations
         self._desk.lane.greeting = [self._setup, RestoreJob(prepared, self._baseline)]
+        if self._on_gpu:
+            self._desk.lane.stand_by()
         self._desk.drift.start(self._baseline)
         self._learn(measured)
         return measured
@@ -233,7 +241,7 @@ class LocalEvaluator:
         times = [evaluation.timing.median_ms for evaluation in self._baseline if evaluation.timing]
         compile_s = self._baseline[0].compile_s if self._baseline else None
         return (
-            self._settings.compile_deadline_s(compile_s),
+            self._settings.compile_deadline_s(compile_s, _COMPILE_FLOOR_S if self._on_gpu else 0.0),
             self._settings.run_deadline_s(max(times, default=None)),
         )
 
@@ -260,8 +268,7 @@ class LocalEvaluator:
             wait([connection for connection, _ in busy], timeout=None if left == math.inf else left)
         for built in self._farm.collect():
             self._built(built)
-        measured = self._desk.collect()
-        if measured is not None:
+        while (measured := self._desk.collect()) is not None:
             self._learn(measured)
             self._events.append(measured)
         self._dispatch()

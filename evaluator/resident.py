@@ -136,3 +136,11 @@ class Repeating(Protocol):
         self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer], before: Preparation, count: int
     ) -> tuple[float, ...]:
         """Runs a call ``count`` times and waits for the end; milliseconds of each run. See ``Backend.run``."""
+
+
+@runtime_checkable
+class Clocked(Protocol):
+    """A backend that knows how fast its device runs."""
+
+    def clocks(self) -> tuple[int, int]:
+        """(cores, memory) in MHz at this moment; zeros where the driver does not tell."""

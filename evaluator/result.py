@@ -31,12 +31,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Timing:
-    """Samples of one size in one process, in milliseconds, and a bootstrap interval of their median."""
+    """Samples of one size in one process, in milliseconds, and a bootstrap interval of their median.
+
+    ``core_mhz`` and ``memory_mhz`` are the device's clocks right after the last sample; 0 where it does not tell.
+    """
 
     samples_ms: tuple[float, ...]
     median_ms: float
     low_ms: float
     high_ms: float
+    core_mhz: int = 0
+    memory_mhz: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evaluator.cache import DiskCache
 from evaluator.defences import Defences
 
 _PATIENCE = 10.0  # the baseline may take this many times the deadline of a run: nobody knows its time yet
@@ -48,7 +49,8 @@ class EvaluatorSettings:
         soak_s: Seconds of runs in a row, in each fresh process of the final proof, before its last comparison.
         retime_every: Variants after which the baseline is timed again; a new best time asks for it as well.
         defences: What may be switched off by a test, and by nobody else.
-        cache_dir: Where measured device peaks and a session's compilation results are kept.
+        cache_dir: Where measured device peaks, compilations and the files of sessions are kept.
+        compiled_bytes: Most bytes of compilations that are kept for later campaigns.
     """
 
     compile_timeout_s: float = 30.0
@@ -71,6 +73,7 @@ class EvaluatorSettings:
     retime_every: int = 10
     defences: Defences = field(default_factory=Defences)
     cache_dir: Path = field(default_factory=default_cache_dir)
+    compiled_bytes: int = 1 << 30
 
     def run_deadline_s(self, baseline_ms: float | None) -> float:
         """Longest single run where the baseline takes that long; None while that is not known."""
@@ -80,13 +83,13 @@ class EvaluatorSettings:
             return self.run_timeout_s * _PATIENCE
         return min(max(self.run_timeout_s, 2e-3 * baseline_ms), _GRACE_S + _SLOWDOWN * 1e-3 * baseline_ms)
 
-    def compile_deadline_s(self, baseline_s: float | None) -> float:
-        """Longest compilation where the baseline's takes that long; None while that is not known."""
+    def compile_deadline_s(self, baseline_s: float | None, floor_s: float = 0.0) -> float:
+        """Longest compilation where the baseline's takes that long, ``floor_s`` at least; None: that is not known."""
         if not self.defences.deadlines:
             return math.inf
         if baseline_s is None:
             return self.compile_timeout_s
-        return min(self.compile_timeout_s, _GRACE_S + _SLOWDOWN * baseline_s)
+        return min(self.compile_timeout_s, max(floor_s, _GRACE_S + _SLOWDOWN * baseline_s))
 
     def target(self, kind: str) -> float:
         """Target interval for a device kind, ``gpu`` or ``cpu``."""
@@ -99,3 +102,7 @@ class EvaluatorSettings:
     def compiler_count(self) -> int:
         """Compiler processes to start."""
         return self.compilers or max(1, (os.cpu_count() or 2) - 1)
+
+    def compilations(self) -> DiskCache:
+        """The cache of compilations, which all campaigns of a user share."""
+        return DiskCache(self.cache_dir / "compiled", self.compiled_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evaluator.accounts import Stopwatch
 from evaluator.api import EvaluatorError
@@ -14,6 +14,7 @@ from evaluator.bench import Bench
 from evaluator.correctness import Verdict
 from evaluator.messages import Prepared
 from evaluator.plan import Call
+from evaluator.resident import Clocked
 from evaluator.result import Status, Timing
 from evaluator.station import Station
 from evaluator.timing import Sampling, sample_batches, warm_up
@@ -88,7 +89,11 @@ def time_size(run: Run, bench: Bench, call: Call, first: Timing | None, sampling
         most_s = station.deadline_s(bench.size) * 3 + 2 * sampling.budget_s + 2 * sampling.least * last_s
         station.beat("time", bench.size, most_s)
         known = first.samples_ms if first else ()
-        return sample_batches(runs, sampling, station.setup.seed, time.monotonic, known, bench.batch)
+        timing = sample_batches(runs, sampling, station.setup.seed, time.monotonic, known, bench.batch)
+    if isinstance(station.backend, Clocked):
+        core, memory = station.backend.clocks()
+        return replace(timing, core_mhz=core, memory_mhz=memory)
+    return timing
 
 
 def full_sampling(station: Station, best_ms: float) -> Sampling:

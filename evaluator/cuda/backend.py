@@ -9,10 +9,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from cupy.cuda import Device, Event, Stream, driver, get_elapsed_time, runtime
+from cupy.cuda import Device, Stream, driver, runtime
 from cupy.cuda.function import Function, Module
 
 from evaluator.backend import BARE_BUFFERS, BackendFailure, Binary, Buffer, Bytes, Loaded, Peaks
+from evaluator.cache import DiskCache
+from evaluator.cuda.clocks import Clocks
 from evaluator.cuda.compile import compile_variant
 from evaluator.cuda.discover import describe, limits_of, open_compiler, toolchain_of
 from evaluator.cuda.failures import cuda_calls
@@ -28,7 +30,6 @@ from genome.limits import DeviceLimits
 from genome.variant import Memset, Target, Variant
 
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_HOLD_US, _HOLD_STEP_US = 20, 10  # longer than this process needs to enqueue a call, and each of its steps
 
 
 class LoadedModule:
@@ -54,13 +55,13 @@ class LoadedModule:
 
 
 class _Session:
-    """What exists once the device is in use: stream, events, and the backend's own kernels."""
+    """What exists once the device is in use: a stream, and the backend's own kernels."""
 
     def __init__(self, index: int, nvrtc: Nvrtc, architecture: str) -> None:
         with cuda_calls("opening the device"):
             Device(index).use()
             self.stream = Stream(non_blocking=True)
-            self.start, self.stop = Event(), Event()
+            self.clocks = Clocks(runtime.deviceGetPCIBusId(index))
         self.helpers = Helpers(nvrtc, architecture, self.stream)
         self.judge = Judge(nvrtc, architecture, self.stream)
         self.repeater = Repeater(self.stream, self.helpers)
@@ -113,6 +114,10 @@ class CudaBackend:
         """See ``Backend.compile``. The payload is machine code for this device's architecture."""
         return compile_variant(self._nvrtc, self._info.architecture, variant, trials, salt, notify)
 
+    def use_cache(self, cache: DiskCache) -> None:
+        """See ``Caching.use_cache``: machine code with its log, for the backend's own kernels too."""
+        self._nvrtc.use_cache(cache)
+
     def load(self, binary: Binary) -> LoadedModule:
         """See ``Backend.load``."""
         self._session()
@@ -140,40 +145,47 @@ class CudaBackend:
         Everything is enqueued behind a kernel that keeps the device waiting, so that the time between the two events
         holds no gap in which the device waits for this process.
         """
-        session = self._session()
-        with cuda_calls("the launch", launch=True):
-            steps = [self._prepare(_module(loaded), step, buffers, session.stream) for step in call.steps]
-            session.helpers.hold(_HOLD_US + _HOLD_STEP_US * len(steps))
-            session.start.record(session.stream)
-            for step in steps:
-                step()
-            session.stop.record(session.stream)
-        with cuda_calls("the run"):
-            session.stop.synchronize()
-            return float(get_elapsed_time(session.start, session.stop))
+        return self._times(loaded, call, buffers, [], 1)[0]
 
     def repeat(
         self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer], before: Preparation, count: int
     ) -> tuple[float, ...]:
         """See ``Repeating.repeat``."""
         session = self._session()
-        with cuda_calls("the launch", launch=True):
-            steps = [self._prepare(_module(loaded), step, buffers, session.stream) for step in call.steps]
         preparations: list[Callable[[], None]] = [
             partial(session.judge.restore, buffer, kept) for buffer, kept in before.copies
         ]
         preparations += [partial(buffer.fill, byte) for buffer, byte in before.fills]
         if before.flush_bytes:
             preparations.append(partial(session.helpers.sweep, self._evicting(before.flush_bytes)))
-        return tuple(session.repeater.times(preparations, steps, count))
+        return tuple(self._times(loaded, call, buffers, preparations, count))
 
     def flush(self, cap_bytes: int) -> None:
         """See ``Backend.flush``. Reads twice the L2 cache; the stream orders it before the next run."""
         with cuda_calls("evicting the cache"):
             self._session().helpers.sweep(self._evicting(cap_bytes))
 
+    def _times(
+        self,
+        loaded: Loaded,
+        call: Call,
+        buffers: Mapping[str, Buffer],
+        before: Sequence[Callable[[], None]],
+        count: int,
+    ) -> list[float]:
+        if not isinstance(loaded, LoadedModule):
+            raise TypeError(f"not a module of this backend: {loaded!r}")
+        session = self._session()
+        with cuda_calls("the launch", launch=True):
+            steps = [self._prepare(loaded, step, buffers, session.stream) for step in call.steps]
+        return session.repeater.times(before, steps, count)
+
     def _evicting(self, cap_bytes: int) -> int:
         return min(2 * max(self._info.l2_bytes, 1 << 20), cap_bytes)
+
+    def clocks(self) -> tuple[int, int]:
+        """See ``Clocked.clocks``."""
+        return self._session().clocks.now()
 
     def measure_peaks(self) -> Peaks:
         """See ``Backend.measure_peaks``."""
@@ -203,9 +215,3 @@ class CudaBackend:
             np.uint64(device_buffer(buffers[arg]).pointer) if isinstance(arg, str) else arg for arg in step.args
         )
         return lambda: function(step.grid, step.block, args, step.shared_bytes, stream)
-
-
-def _module(loaded: Loaded) -> LoadedModule:
-    if not isinstance(loaded, LoadedModule):
-        raise TypeError(f"not a module of this backend: {loaded!r}")
-    return loaded

@@ -52,7 +52,8 @@ def compile_variant(
     launches = [launch for call in trials for launch in call.launches]
     for bound in launches:
         _check_parameters(bound, sizes.get(bound.entry))
-    return Binary(variant.digest(), result.cubin, variant.options, _resources(architecture, entries, launches))
+    resources = _resources(architecture, entries, launches)
+    return Binary(variant.digest(), result.cubin, variant.options, resources, result.cached)
 
 
 def _options(architecture: str, options: Sequence[str]) -> tuple[str, ...]:

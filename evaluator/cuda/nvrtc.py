@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from evaluator.cache import DiskCache, cache_key
+
 _WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu13", "nvidia-cuda-nvrtc-cu12")
 _FOLDERS = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
 _MAJORS = (13, 12)
 _NO_CACHE = "--no-cache"  # newer libraries remember results in the user's home, but not the assembler's log
+_LENGTH = 8
 _LIBRARY = re.compile(r"libnvrtc\.so\.(\d+)$")
 MISSING = (
     "the compiler library NVRTC is missing: `pip install nvidia-cuda-nvrtc` (CUDA 13) or "
@@ -32,10 +35,11 @@ class NvrtcMissing(Exception):
 
 @dataclass(frozen=True)
 class Compilation:
-    """What the compiler answers: machine code (empty if it failed) and its log."""
+    """What the compiler answers: machine code (empty if it failed) and its log; ``cached`` if it did so earlier."""
 
     cubin: bytes
     log: str
+    cached: bool = False
 
     @property
     def ok(self) -> bool:
@@ -59,6 +63,7 @@ class Nvrtc:
         for _, name in found:
             try:
                 self._library = ctypes.CDLL(name)
+                self._identity = _identity(name)
                 break
             except OSError:  # absent, or for another processor: the next one may do
                 continue
@@ -66,6 +71,7 @@ class Nvrtc:
             raise NvrtcMissing(MISSING)
         self._library.nvrtcGetErrorString.restype = ctypes.c_char_p
         self._fresh: tuple[str, ...] = ()
+        self._cache: DiskCache | None = None
         if _NO_CACHE not in self.compile("", "probe.cu", (_NO_CACHE,)).log:  # an older one complains of the option
             self._fresh = (_NO_CACHE,)
 
@@ -76,14 +82,30 @@ class Nvrtc:
         self._library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
         return f"{major.value}.{minor.value}"
 
+    def use_cache(self, cache: DiskCache) -> None:
+        """Takes results from there from now on, and leaves them there."""
+        self._cache = cache
+
     def compile(self, source: str, name: str, options: Sequence[str]) -> Compilation:
-        """Compiles CUDA C++ to machine code.
+        """Compiles CUDA C++ to machine code, or remembers what came of it: the same source, options and library give
+        the same code and the same log.
 
         Args:
             source: The whole text.
             name: What the log calls it.
             options: Among them ``-arch=sm_XX``: a real architecture, not a virtual one.
         """
+        if self._cache is None or "#include" in source:  # what a file held is not part of the key
+            return self._compile(source, name, options)
+        key = cache_key((self.version, self._identity, name, source, *options))
+        if (known := self._cache.get(key)) is not None and (result := _unpacked(known)) is not None:
+            return result
+        result = self._compile(source, name, options)
+        if result.ok:
+            self._cache.put(key, _packed(result))
+        return result
+
+    def _compile(self, source: str, name: str, options: Sequence[str]) -> Compilation:
         program = ctypes.c_void_p()
         created = self._library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name.encode(), 0, None, None)
         if created != 0:
@@ -108,6 +130,26 @@ class Nvrtc:
 
     def _explain(self, code: int) -> str:
         return str(self._library.nvrtcGetErrorString(code).decode())
+
+
+def _identity(path: str) -> str:
+    """What tells two libraries of the same version apart: size and time of the file, where it is given by its path."""
+    try:
+        about = Path(path).stat()
+    except OSError:
+        return path
+    return f"{about.st_size} {about.st_mtime_ns}"
+
+
+def _packed(result: Compilation) -> bytes:
+    log = result.log.encode()
+    return len(log).to_bytes(_LENGTH, "little") + log + result.cubin
+
+
+def _unpacked(data: bytes) -> Compilation | None:
+    end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+    cubin = data[end:]
+    return Compilation(cubin, data[_LENGTH:end].decode(errors="replace"), True) if cubin else None
 
 
 def _candidates() -> Iterator[tuple[int, str]]:

@@ -7,17 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.contract.backend_contract import ADD, BackendContract, allocated, call_of
+from tests.contract.backend_contract import ADD, TWICE, BackendContract, allocated, call_of
 
 pytest.importorskip("cupy", reason="CuPy is not installed (extras cuda13, cuda12)")
 
 from cupy.cuda import driver
 
 from evaluator.backend import Backend, BackendFailure, Placement
+from evaluator.correctness import bound_for, relative_errors
 from evaluator.cuda.occupancy import ARCHITECTURES
 from evaluator.devices import list_devices, open_backend
-from evaluator.plan import BoundLaunch, Call
+from evaluator.plan import BoundLaunch, Call, bind
+from evaluator.resident import Canaries, Close, Comparing, Intact, Preparation, Repeating, Same
 from evaluator.result import Status
+from genome.sizes import SizeExpr
+from genome.spec import ArgSpec, Assumptions, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance
 from genome.variant import Target
 
 pytestmark = pytest.mark.gpu
@@ -115,3 +119,67 @@ class TestCuda(BackendContract):
         buffers = allocated(backend, call)
         times = [backend.run(loaded, call, buffers) for _ in range(20)]
         assert 0.0 < min(times) < 0.1
+
+    def test_a_users_own_wide_access_runs_where_the_campaign_grants_the_alignment(self, backend: Backend) -> None:
+        n = SizeExpr("N")
+        args = (ArgSpec("a", "float32", Role.INOUT, (n,)), ArgSpec("n", "int32", value=n))
+        size = ProblemSize((("N", 64),))
+        text = "KERNEL void wide(GLOBAL float *a, int n) { if (LID < n / 4) ((float4 *)a)[LID].y = 2.0f; }"
+        spec = KernelSpec("k", text, "k", args, LaunchSpec((64, 1, 1)), (size,), assumptions=Assumptions(alignment=16))
+        variant = self.variant(text, "wide", ("a", "n"))
+        call = bind(spec, variant, size)
+        buffers = allocated(backend, call, Placement.TIGHT)
+        backend.run(backend.load(backend.compile(variant, [call], "", lambda stage: None)), call, buffers)
+        np.testing.assert_array_equal(buffers["a"].read().view(np.float32)[:8], [0, 2, 0, 0, 0, 2, 0, 0])
+
+    def test_a_copy_on_the_device_outlives_a_shortage_of_memory_only_if_nobody_needs_it(self, backend: Backend) -> None:
+        assert isinstance(backend, Comparing)
+        kept = backend.keep(np.arange(100, dtype=np.uint8))
+        assert kept is not None and kept.held
+        with pytest.raises(BackendFailure):
+            backend.allocate(2 * backend.info.memory_bytes)
+        assert not kept.held
+
+    def test_runs_in_a_row_start_from_what_is_restored(self, backend: Backend) -> None:
+        assert isinstance(backend, Comparing) and isinstance(backend, Repeating)
+        data = np.arange(64, dtype=np.float32)
+        call = call_of([("twice", 1, ("b", np.int32(64)))], {"b": 256})
+        loaded = backend.load(self.built(backend, TWICE, "twice", call))
+        buffers = allocated(backend, call)
+        kept = backend.keep(data.view(np.uint8))
+        assert kept is not None
+        times = backend.repeat(loaded, call, buffers, Preparation(((buffers["b"], kept),), (), 1 << 20), 7)
+        assert len(times) == 7 and all(0.0 < ms < 0.1 for ms in times)
+        np.testing.assert_array_equal(buffers["b"].read().view(np.float32), 2.0 * data)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int16", "uint32", "int64"])
+    @pytest.mark.parametrize("placement", list(Placement))
+    def test_questions_are_answered_as_numpy_does(self, backend: Backend, dtype: str, placement: Placement) -> None:
+        assert isinstance(backend, Comparing)
+        rng = np.random.default_rng(5)
+        floating = np.dtype(dtype).kind == "f"
+        values = rng.normal(size=5001) if floating else rng.integers(0, 100, 5001).astype(dtype)
+        output, written = values.astype(dtype), rng.random(5001) < 0.9
+        output[~written] = 0
+        output[17] = output[17] + 1
+        buffer = backend.allocate(output.nbytes)
+        buffer.place(placement, output.itemsize)
+        buffer.write(output.view(np.uint8))
+        kept, mask, pristine = (backend.keep(x.view(np.uint8)) for x in (values, written, output))
+        assert kept is not None and mask is not None and pristine is not None
+        bound = bound_for(Tolerance(), dtype, values)
+        close = Close(buffer, kept, mask, dtype, bound.rtol, bound.atol, 0)
+        found, same, intact, whole = backend.examine([close, Same(buffer, pristine), Intact(kept), Canaries(buffer)])
+        errors = relative_errors(output, values, bound)[written]
+        assert found.worst == errors.max() and found.changed == 0
+        if floating:
+            apart = (output.astype(np.float64) - values)[written]
+            assert found.finite == 5001
+            assert found.distance == pytest.approx((apart**2).sum(), rel=1e-12)
+            assert found.size == pytest.approx((values[written] ** 2).sum(), rel=1e-12)
+        assert (same.changed, intact.changed, whole.changed) == (0, 0, 0)
+        output[~written] = 1
+        output[-1] += 1
+        buffer.write(output.view(np.uint8))
+        found, same = backend.examine([close, Same(buffer, pristine)])
+        assert found.changed == (~written).sum() and same.changed > 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from evaluator.backend import BackendFailure, Binary
+from evaluator.cache import DiskCache
 from evaluator.cuda.compile import compile_variant
 from evaluator.cuda.cubin import parameter_sizes, read_log
 from evaluator.cuda.device_code import SOURCE
@@ -159,3 +162,32 @@ def test_resident_blocks(architecture: str, threads: int, registers: int, shared
     facts = ARCHITECTURES[architecture]
     assert facts.resident_blocks(threads, registers, shared) == blocks
     assert facts.occupancy(threads, registers, shared) == pytest.approx(blocks * threads / facts.threads)
+
+
+def test_a_cached_compilation_is_the_same(nvrtc: Nvrtc, tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, 1 << 20)
+    first, second = Nvrtc(), Nvrtc()
+    assert first.version == nvrtc.version
+    first.use_cache(cache)
+    second.use_cache(cache)
+    options = ("-arch=sm_90", "--ptxas-options=-v")
+    fresh = first.compile(SPILLING, "k.cu", options)
+    again = second.compile(SPILLING, "k.cu", options)
+    assert not fresh.cached and again.cached
+    assert (fresh.cubin, fresh.log) == (again.cubin, again.log)
+    assert read_log(again.log)["k"].registers > 0
+    for source, changed in ((SPILLING + "\n", options), (SPILLING, ("-arch=sm_80", *options[1:]))):
+        assert not second.compile(source, "k.cu", changed).cached
+
+
+def test_failures_and_sources_that_include_files_are_compiled_again(nvrtc: Nvrtc, tmp_path: Path) -> None:
+    nvrtc = Nvrtc()  # skipped where there is none
+    nvrtc.use_cache(DiskCache(tmp_path / "cache", 1 << 20))
+    (tmp_path / "header.h").write_text("#define VALUE 1.0f\n")
+    text = '#include "header.h"\nextern "C" __global__ void k(float* a) { *a = VALUE; }'
+    options = ("-arch=sm_90", f"-I{tmp_path}")
+    first = nvrtc.compile(text, "k.cu", options)
+    (tmp_path / "header.h").write_text("#define VALUE 2.0f\n")
+    second = nvrtc.compile(text, "k.cu", options)
+    assert first.ok and second.ok and first.cubin != second.cubin
+    assert not any(nvrtc.compile("nonsense", "k.cu", options).cached for _ in range(2))
