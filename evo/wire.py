@@ -115,7 +115,6 @@ def assemble(
     surrogate: SurrogateModel | None = None
     if campaign.surrogate:
         surrogate = Surrogate(record.features, device_vector, size_vectors[0], seed=campaign.seed)
-    on_gpu = evaluator.device.kind == "gpu"
     return Parts(
         evaluator=evaluator,
         lower=lambda genome: lower(spec, genome, all_transforms, target, limits),
@@ -129,9 +128,18 @@ def assemble(
         device_features=device_vector,
         size_features=size_vectors,
         contract=contract(campaign),
-        pipeline=Pipeline(8, 2) if on_gpu else Pipeline(3, 1),
+        pipeline=pipeline_for(evaluator.device.kind, EvaluatorSettings().compiler_count()),
         versions=versions(evaluator),
     )
+
+
+def pipeline_for(kind: str, compilers: int) -> Pipeline:
+    """How far ahead of the device to work.
+
+    Two variants for each compiler keep all of them busy, and three on their way to a GPU (it holds two) let this
+    process think while the device works. A CPU device shares its cores with both: nothing runs beside a timing.
+    """
+    return Pipeline(max(8, 2 * compilers), 3) if kind == "gpu" else Pipeline(3, 1)
 
 
 def tighter(device: DeviceLimits, spec: KernelSpec) -> DeviceLimits:
