@@ -14,6 +14,7 @@ from evo.explain import explain
 from evo.finish import Winner, alternatives, prove, unproven
 from evo.parts import Parts
 from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
+from evo.reading import open_baseline
 from evo.result import CampaignResult, GeneShare, StopReason
 from evo.search import Search
 from evo.start import (
@@ -22,12 +23,12 @@ from evo.start import (
     first_screen,
     first_state,
     known,
-    open_baseline,
     queue_first,
     start_notice,
     store_baseline,
 )
 from evo.state import SearchState
+from genome.spec import Reading
 
 EXPLAIN_S = 40.0  # longest time for leaving genes out
 EXPLAIN_LEAST_S = 15.0  # even where the campaign's minutes are over
@@ -45,7 +46,10 @@ def evolve(
     began, earlier = parts.clock(), 0.0
     stopped = stop or (lambda: False)
     observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, "verifying and timing the kernel as it stands"))
-    baseline, measured = open_baseline(parts)
+    opened = open_baseline(parts, campaign.spec.sizes)
+    parts, baseline, measured = opened.parts, opened.baseline, opened.measured
+    if opened.parts.notes:
+        observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, "; ".join(opened.parts.notes)))
     number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)
     state = first_state(campaign, parts, baseline, measured)
     if resume:
@@ -109,6 +113,7 @@ def _result(
         agents=state.ledger.agents,
         counts=state.ledger.counts,
         versions=parts.versions,
+        text_only=parts.reading is Reading.TEXT,
         notes=tuple(note for note in (*parts.notes, known(parts, state), *winner.notes) if note),
     )
 

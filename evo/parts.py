@@ -11,6 +11,7 @@ import numpy as np
 from evaluator.api import Evaluator
 from evo.memory import Memory, NoMemory
 from genome.genes import Gene, Genome
+from genome.spec import Reading
 from genome.variant import Rejection, Variant
 from knowledge.records import KernelRecord, TrainingRow
 from operators.base import Agent, MoveLike
@@ -61,6 +62,8 @@ class Parts:
         pipeline: Work ahead.
         versions: For the report.
         notes: Sentences for the user from building (a plug-in that was skipped, say).
+        reading: What the kernel is printed from.
+        read_as: The same parts with the kernel printed from something else; None where there is no source.
     """
 
     evaluator: Evaluator
@@ -78,3 +81,5 @@ class Parts:
     contract: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    reading: Reading = Reading.BOTH
+    read_as: Callable[[Reading], Parts] | None = None

@@ -10,7 +10,7 @@ from evaluator.api import EvaluatorError
 from evaluator.result import DeviceInfo, Evaluation, Profile, Resources, Toolchain
 from evo.campaign import Campaign, CampaignError
 from evo.parts import Parts
-from evo.start import open_baseline
+from evo.reading import open_baseline
 from evo.trial import try_variant
 from evo.verify import Claim
 from evo.wire import build
@@ -46,9 +46,9 @@ def profile(campaign: Campaign, claim: Claim | None = None) -> Profiling:
         EvaluatorError, DeviceError: If the device or the kernel cannot be used.
     """
     with build(replace(campaign, use_knowledge=False)) as parts:
-        _, measured = open_baseline(parts)
-        before = _rows("as it is", measured.evaluations)
-        after = _rows("evolved", _evolved(parts, claim)) if claim else ()
+        opened = open_baseline(parts, campaign.spec.sizes)
+        before = _rows("as it is", opened.measured.evaluations)
+        after = _rows("evolved", _evolved(opened.parts, claim)) if claim else ()
         return Profiling(parts.evaluator.device, parts.evaluator.toolchain, before, after)
 
 

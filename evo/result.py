@@ -169,6 +169,7 @@ class CampaignResult:
         history, credit, agents: For the plots.
         notes: Sentences for the user (what the base knew, what was quarantined, what was cut short).
         campaign_id: In the knowledge base; None without one.
+        text_only: True if the parsed form of the kernel was not trusted, so that no gene touched the body.
     """
 
     kernel: str
@@ -197,3 +198,4 @@ class CampaignResult:
     notes: tuple[str, ...] = ()
     campaign_id: int | None = None
     elapsed_s: float = 0.0
+    text_only: bool = False

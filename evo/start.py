@@ -1,4 +1,4 @@
-"""The beginning of a campaign: baseline, memory, and the proposals that come before any agent is asked."""
+"""The beginning of a campaign: memory, and the proposals that come before any agent is asked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evaluator.api import EvaluatorError, Measured
+from evaluator.api import Measured
 from evo.campaign_types import Campaign
 from evo.experience import remembered
 from evo.fitness import Fitness
@@ -16,7 +16,7 @@ from evo.progress import CampaignStart
 from evo.screening import Screen
 from evo.state import SearchState, context_of
 from genome.genes import Genome
-from genome.variant import Rejection, Variant
+from genome.variant import Variant
 from knowledge.records import CampaignRecord, Lineage, Outcome, TrainingRow
 from operators.base import Parent, Proposal
 from operators.opening import opening
@@ -27,18 +27,6 @@ HISTORY_ROWS = 4000  # of the knowledge base that the surrogate learns from
 OPENING_SHARE = 0.15  # of the evaluations that the opening book may take
 PRIOR_SHARE = 0.1  # of the evaluations that go to other sizes', devices' and kernels' optima before anything else
 REMEMBERED = 10  # best genomes of earlier campaigns at these sizes that come back for nothing
-
-
-def open_baseline(parts: Parts) -> tuple[Variant, Measured]:
-    """Lowers the untransformed kernel, and has it verified and timed.
-
-    Raises:
-        EvaluatorError: If it cannot run here.
-    """
-    baseline = parts.lower(Genome())
-    if isinstance(baseline, Rejection):
-        raise EvaluatorError(f"the kernel as it stands cannot run on this device: {baseline.reason}")
-    return baseline, parts.evaluator.open(baseline)
 
 
 def campaign_record(campaign: Campaign, parts: Parts) -> CampaignRecord:

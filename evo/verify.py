@@ -11,7 +11,7 @@ from typing import Any
 from evaluator.api import Comparison, EvaluatorError
 from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
-from evo.start import open_baseline
+from evo.reading import open_baseline
 from evo.wire import build
 from genome.genes import Genome
 from genome.variant import Rejection
@@ -111,16 +111,16 @@ def verify(
     """
     campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device))
     with build(replace(campaign, use_knowledge=False)) as parts:
-        variant = parts.lower(claim.genome)
+        opened = open_baseline(parts, campaign.spec.sizes)
+        variant = opened.parts.lower(claim.genome)
         if isinstance(variant, Rejection):
             raise CampaignError(f"{claim.path}: its genome cannot run on this device: {variant.reason}")
         if variant.skipped and claim.improved:
             skipped = variant.skipped[0]
             where = f"{skipped.gene.transform} at {skipped.gene.site.label}"
             raise CampaignError(f"{claim.path}: its gene {where} does not apply any more: {skipped.reason}")
-        baseline, _ = open_baseline(parts)
         count = processes or campaign.processes
-        found = parts.evaluator.compare(baseline, [variant], count, progress)
+        found = parts.evaluator.compare(opened.baseline, [variant], count, progress)
         if not found:
             raise EvaluatorError("the comparison gave no result")
         same = variant.digest() == claim.variant

@@ -26,7 +26,7 @@ from genome.lower import lower
 from genome.moves import moves
 from genome.operations import flops
 from genome.replay import spec_kernel
-from genome.spec import KernelSpec
+from genome.spec import KernelSpec, Reading
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
 from knowledge.features import device_features, kernel_record, size_features
@@ -106,6 +106,10 @@ def assemble(
     target, limits = evaluator.target, spec.limits or evaluator.limits
     by_name = {transform.name: transform for transform in all_transforms}
 
+    def read_as(reading: Reading) -> Parts:
+        read = replace(campaign, spec=replace(campaign.spec, reading=reading))
+        return assemble(read, evaluator, memory, record, all_transforms, all_agents)
+
     def describe(gene: Gene) -> str:
         transform = by_name.get(gene.transform)
         return transform.describe(gene.site, gene.values) if transform else gene.transform
@@ -130,6 +134,8 @@ def assemble(
         contract=contract(campaign),
         pipeline=pipeline_for(evaluator.device.kind, EvaluatorSettings().compiler_count()),
         versions=versions(evaluator),
+        reading=spec.reading,
+        read_as=read_as if spec.source else None,
     )
 
 

@@ -18,9 +18,9 @@ from genome.ir.print_source import entry_name, print_kernel
 from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Space, Stmt, flatten, map_stmts
 from genome.ir.types import canonical
 from genome.limits import STATIC_SHARED, DeviceLimits
-from genome.replay import Replay, replay, spec_kernel
+from genome.replay import Replay, as_written, replay, spec_kernel
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import ELEMENT_BYTES, KernelSpec
+from genome.spec import ELEMENT_BYTES, KernelSpec, Reading
 from genome.transforms.base import Context, Transform
 from genome.variant import GridAxis, Guard, Launch, Rejection, Target, Variant
 
@@ -56,7 +56,7 @@ def lower(
     except ExpressionError as error:
         return Rejection(genome, f"the host cannot check what the variant relies on: {error}")
     try:
-        source = print_kernel(kernel if source_form else settle_indices(kernel), target)
+        source = _untouched(spec, kernel, target) if source_form else print_kernel(settle_indices(kernel), target)
     except PrintError as error:
         return Rejection(genome, str(error), "print")
     return Variant(
@@ -77,6 +77,16 @@ def _is_source_form(result: Replay) -> bool:
     """True if no gene touched geometry or body: then the kernel prints as the user wrote it."""
     untouched = {"restrict", "fast_math", "launch_bounds", "macro"}
     return all(gene.transform in untouched for gene in result.applied)
+
+
+def _untouched(spec: KernelSpec, kernel: Kernel, target: Target) -> str:
+    """The user's own words, so that a mistake in reading them cannot reach the baseline; else the parsed form."""
+    if spec.reading is not Reading.PARSED:
+        try:
+            return print_kernel(as_written(spec, kernel), target)
+        except PrintError:
+            pass  # the parsed form may do without what the target's language cannot say
+    return print_kernel(kernel, target)
 
 
 def seal(kernel: Kernel) -> Kernel:

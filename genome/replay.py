@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from genome.analysis.casts import mark_rounding
 from genome.analysis.effects import cooperates
@@ -15,7 +16,7 @@ from genome.ir.kernel import Kernel
 from genome.ir.stmt import Decl, If
 from genome.source.frontend import SourceError, parse_kernel
 from genome.source.verbatim import verbatim_kernel
-from genome.spec import KernelSpec
+from genome.spec import KernelSpec, Reading
 from genome.steering import allowed
 from genome.transforms.base import Context, Phase, Transform
 from genome.transforms.mapping import write_mapping
@@ -48,22 +49,32 @@ def pristine(
     template_args: tuple[str, ...],
     defines: tuple[tuple[str, str], ...],
     include_dirs: tuple[str, ...],
+    text_only: bool = False,
 ) -> Kernel:
     """The kernel as the user wrote it, read once a set of defines; as text where it is outside the subset.
+
+    With ``text_only`` its body stays text in any case.
 
     Raises:
         SourceError: If the file cannot be preprocessed or the kernel is not in it.
     """
+    given: dict[str, Any] = {
+        "path": path, "template_args": template_args, "defines": defines, "include_dirs": include_dirs
+    }  # fmt: skip
+    if text_only:
+        return verbatim_kernel(source, entry, **given)
     try:
-        return mark_rounding(
-            parse_kernel(
-                source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
-            )
-        )
+        return mark_rounding(parse_kernel(source, entry, **given))
     except SourceError:
-        return verbatim_kernel(
-            source, entry, path=path, template_args=template_args, defines=defines, include_dirs=include_dirs
-        )
+        return verbatim_kernel(source, entry, **given)
+
+
+def as_written(spec: KernelSpec, kernel: Kernel) -> Kernel:
+    """The untouched kernel with the user's own words as its body."""
+    text = pristine(
+        spec.source, spec.entry, spec.path, spec.template_args, (*spec.defines, *kernel.macros), spec.include_dirs, True
+    )
+    return replace(kernel, verbatim=text.verbatim)
 
 
 def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> Kernel:
@@ -71,7 +82,8 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     chosen = dict(macros)
     tunables = tuple((tunable.name, chosen.get(tunable.name, tunable.values[0])) for tunable in spec.tunables)
     defines = (*spec.defines, *tunables)
-    kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs)
+    kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs,
+                      spec.reading is Reading.TEXT)  # fmt: skip
     if not spec.launch.domain:
         kernel = lock_geometry(kernel)
     axes = tuple(replace(axis, threads=spec.launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)

@@ -167,6 +167,14 @@ class Steering:
     pin: tuple[str, ...] = ()
 
 
+class Reading(StrEnum):
+    """What the kernel is printed from."""
+
+    BOTH = "both"  # the user's own text while no gene touches the body, the parsed form once one does
+    TEXT = "text"  # the user's text only: the parsed form computes something else
+    PARSED = "parsed"  # the parsed form only: the target's language cannot say the text
+
+
 @dataclass(frozen=True)
 class KernelSpec:
     """Everything ``lower`` and the evaluator need to know about a kernel.
@@ -191,6 +199,7 @@ class KernelSpec:
     defines: tuple[tuple[str, str], ...] = ()
     include_dirs: tuple[str, ...] = ()
     path: str = "kernel.cu"
+    reading: Reading = Reading.BOTH
 
     def arg(self, name: str) -> ArgSpec | None:
         """The argument of that name, or None."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evo.campaign_types import Campaign
@@ -16,6 +16,7 @@ from evo.report.page import Pictures, report_html
 from evo.report.summary import best_json, headline, times
 from evo.result import CampaignResult
 from genome.genes import Gene
+from genome.spec import Reading
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target, Variant
@@ -94,7 +95,7 @@ class Programs:
         return files
 
     def _program(self, variant: Variant, target: Target, note: str) -> str | None:
-        spec = self.campaign.spec
+        spec = replace(self.campaign.spec, reading=Reading.TEXT if self.result.text_only else Reading.BOTH)
         try:
             if variant.target is target:
                 printed = Printed(variant, self.result.baseline)

@@ -1,0 +1,95 @@
+"""Two forms of one kernel, its text and what was read of it: which of them a campaign goes on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evaluator.api import Compiled, EvaluatorError, Measured
+from evaluator.result import Status
+from evo.evolve import evolve
+from evo.parts import Parts
+from evo.reading import open_baseline
+from genome.genes import Genome
+from genome.spec import Reading
+from genome.variant import Rejection, Variant
+
+
+def forms(bench: Any, evaluator: Any, text_fails: bool = False) -> Parts:
+    """Parts whose parsed form is another text than the kernel's own."""
+
+    def bound(reading: Reading) -> Parts:
+        def lower(genome: Genome) -> Variant | Rejection:
+            if text_fails and reading is Reading.TEXT:
+                return Rejection(genome, "lambdas have no counterpart in OpenCL C", "print")
+            found: Variant | Rejection = bench.lowered(genome)
+            parsed = reading is Reading.PARSED or (reading is Reading.BOTH and bool(genome.genes))
+            if isinstance(found, Variant) and parsed:
+                return replace(found, source=f"parsed {found.source}")
+            return found
+
+        parts: Parts = bench.parts(evaluator, lower=lower)
+        return replace(parts, reading=reading, read_as=bound)
+
+    return bound(Reading.BOTH)
+
+
+def wrong_where_parsed(variant: Variant, number: int) -> Status | None:
+    return Status.WRONG if variant.source.startswith("parsed") else None
+
+
+def test_a_kernel_that_was_read_right_is_tuned_as_a_whole(bench: Any) -> None:
+    evaluator = bench.evaluator()
+    opened = open_baseline(forms(bench, evaluator), bench.sizes)
+    assert opened.parts.reading is Reading.BOTH
+    assert opened.parts.notes == ()
+    assert not opened.baseline.source.startswith("parsed")
+    (seen,) = evaluator.measured
+    assert seen.source.startswith("parsed")
+    assert not any(seen.guard.holds(size.env) for size in bench.sizes)
+
+
+def test_a_kernel_that_was_misread_is_tuned_as_text_and_says_so(bench: Any) -> None:
+    evaluator = bench.evaluator(verdict=wrong_where_parsed)
+    watcher = bench.watcher()
+    result = evolve(bench.campaign(20), forms(bench, evaluator), observer=watcher)
+    assert result.text_only
+    assert any("does not do what its text says" in note for note in result.notes)
+    assert any("does not do what its text says" in snapshot.message for snapshot in watcher.snapshots)
+    assert not result.best.source.startswith("parsed")
+    assert result.counts.wrong == 0
+
+
+def test_text_that_the_language_cannot_say_leaves_the_parsed_form(bench: Any) -> None:
+    evaluator = bench.evaluator()
+    opened = open_baseline(forms(bench, evaluator, text_fails=True), bench.sizes)
+    assert opened.parts.reading is Reading.BOTH
+    assert "lambdas have no counterpart" in opened.parts.notes[0]
+    assert evaluator.measured == []
+
+
+def test_text_that_the_compiler_refuses_leaves_the_parsed_form(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluator = bench.evaluator()
+    takes = evaluator.open
+
+    def opens(baseline: Variant) -> Measured:
+        if not baseline.source.startswith("parsed"):
+            raise EvaluatorError("the untransformed kernel does not compile")
+        measured: Measured = takes(baseline)
+        return measured
+
+    monkeypatch.setattr(evaluator, "open", opens)
+    parts = forms(bench, evaluator)
+    with pytest.raises(EvaluatorError, match="does not compile"):
+        open_baseline(parts, bench.sizes)  # the text compiles by itself: something else is wrong
+
+    def refuses(ticket: int, variant: Variant) -> None:
+        evaluator.queue.append(Compiled(ticket, Status.COMPILE_ERROR, "no such type"))
+
+    monkeypatch.setattr(evaluator, "compile", refuses)
+    opened = open_baseline(parts, bench.sizes)
+    assert opened.parts.reading is Reading.PARSED
+    assert opened.baseline.source.startswith("parsed")
+    assert "own text" in opened.parts.notes[0]
