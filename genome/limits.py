@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 STATIC_SHARED = 48 * 1024
 """Bytes of shared arrays of constant size in a CUDA block; only an array sized by the launch may use more."""
 

@@ -2,9 +2,9 @@
 statements, nor be updated by atomics and touched in another way.
 
 Conservative by array: a staged tile that is written by the cooperative copy and read by the computation must have a
-barrier on both sides, around the back edge of every loop as well, and past a loop that may not run. Where lanes share an instance, the arrays behind
-pointers are judged too: an element that one lane writes may be read by another one, unless both accesses stand in parts
-of the same shared loop. A CPU device cannot show such a race.
+barrier on both sides, around the back edge of every loop as well, and past a loop that may not run. Where lanes share
+an instance, the arrays behind pointers are judged too: an element that one lane writes may be read by another one,
+unless both accesses stand in parts of the same shared loop. A CPU device cannot show such a race.
 """
 
 from __future__ import annotations
