@@ -19,6 +19,7 @@ from evaluator.result import Status
 
 _MOST = 64  # tasks in one go
 _WORD = 8
+_BLOCK_BYTES = 4096  # that are worth a block
 _RESERVE = 4  # copies leave this part of the device's memory free
 
 
@@ -146,6 +147,7 @@ class Judge:
         count = len(table) + len(closes)
         if count == 0:
             return np.zeros((0, COLUMNS), np.uint64)
+        blocks = _blocks(table, closes)
         with cuda_calls("the comparison"):
             if table:
                 self._host_table[: 4 * len(table)] = np.asarray(table, np.uint64).reshape(-1)
@@ -153,13 +155,13 @@ class Judge:
                     self._table, self._host_table.ctypes.data, 4 * len(table) * _WORD, runtime.memcpyHostToDevice
                 )
                 pointers = (np.uint64(self._table), np.uint64(self._rows))
-                self._inspect((BLOCKS, len(table), 1), (THREADS, 1, 1), pointers, 0, self._stream)
+                self._inspect((blocks, len(table), 1), (THREADS, 1, 1), pointers, 0, self._stream)
             for number, question in enumerate(closes, start=len(table)):
-                rows = self._rows + number * BLOCKS * COLUMNS * _WORD
+                rows = self._rows + number * blocks * COLUMNS * _WORD
                 self._closeness(
-                    (BLOCKS, 1, 1), (THREADS, 1, 1), (*_operands(question), np.uint64(rows)), 0, self._stream
+                    (blocks, 1, 1), (THREADS, 1, 1), (*_operands(question), np.uint64(rows)), 0, self._stream
                 )
-            args = (np.uint64(self._rows), np.uint64(self._results), np.int32(BLOCKS))
+            args = (np.uint64(self._rows), np.uint64(self._results), np.int32(blocks))
             self._fold((count, 1, 1), (THREADS, 1, 1), args, 0, self._stream)
             size = count * COLUMNS
             self._copy(self._host_results.ctypes.data, self._results, size * _WORD, runtime.memcpyDeviceToHost)
@@ -203,6 +205,12 @@ def _lines(question: Question) -> list[tuple[int, int, int, int]]:
             source = _kept(kept)
             return [(source.pointer, 0, source.nbytes, 0)]
     return []
+
+
+def _blocks(table: Sequence[tuple[int, int, int, int]], closes: Sequence[Close]) -> int:
+    """As many as the largest array keeps busy: most comparisons are of small sizes, and short."""
+    most = max([nbytes for _, _, nbytes, _ in table] + [question.buffer.nbytes for question in closes])
+    return min(BLOCKS, -(-most // _BLOCK_BYTES) or 1)
 
 
 def _unit(first: int, second: int) -> int:
