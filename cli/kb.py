@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from evo.campaign import CampaignError
 from evo.campaign_build import DATABASE_VARIABLE
 from evo.kernel_file import record_of_file
 from evo.report.summary import milliseconds, times
+from genome.genes import Genome
 from knowledge.rows import BestRow
 from knowledge.store import KnowledgeBase
 
@@ -51,6 +51,7 @@ def best(
     """The best known variants of a kernel, by size and device."""
     if (kernel is None) == (like is None):
         raise CampaignError("give either --kernel NAME or --like FILE.cu")
+    _check_size(size)
     wanted = record_of_file(like, entry) if like is not None else kernel or ""
     with _open(url) as base:
         rows = base.best(wanted, device=device, size=size, limit=limit)
@@ -83,6 +84,11 @@ def stats(url: str | None, as_json: bool) -> None:
         _table(columns, found.kernels)
 
 
+def _check_size(text: str | None) -> None:
+    if text is not None and not re.fullmatch(r"[A-Za-z_]\w*=\d+(,[A-Za-z_]\w*=\d+)*", text):
+        raise CampaignError(f"--size: expected NAME=NUMBER, several with commas (M=512,N=512), got '{text}'")
+
+
 def _open(url: str | None) -> KnowledgeBase:
     return KnowledgeBase.open(url or os.environ.get(DATABASE_VARIABLE) or None)
 
@@ -95,19 +101,46 @@ def _print(rows: Sequence[BestRow]) -> None:
     columns: Sequence[tuple[str, Callable[[Any], str]]] = (
         ("kernel", lambda row: row.kernel), ("size", lambda row: row.size), ("device", lambda row: row.device),
         ("before", lambda row: milliseconds(row.baseline_ms)), ("best", lambda row: milliseconds(row.best_ms)),
-        ("speed-up", lambda row: times(row.speedup)), ("agent", lambda row: row.agent),
-        ("genes", lambda row: " ".join(gene.transform for gene in row.genome.genes) or "as it is"),
+        ("in the search", lambda row: times(row.speedup)), ("proven", _proven), ("agent", lambda row: row.agent),
     )  # fmt: skip
     if any(row.distance for row in rows):
         columns = (*columns, ("distance", lambda row: f"{row.distance:.3g}"))
-    _table(columns, rows)
+    _table(columns, rows, lambda row: _genes(row.genome))
 
 
-def _table(columns: Sequence[tuple[str, Callable[[Any], str]]], rows: Sequence[Any]) -> None:
-    numeric = ("before", "best", "speed-up", "campaigns", "evaluations", "failed", "distance")
-    table = Table(box=None, pad_edge=False)
-    for title, _ in columns:
-        table.add_column(title, justify="right" if title in numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*[show(row) for _, show in columns])
-    Console().print(table)
+def _proven(row: BestRow) -> str:
+    """The final comparison's figure with its interval; a dash where the variant was never a finalist."""
+    if row.proven is None:
+        return "-"
+    return f"{times(row.proven.speedup)} ({times(row.proven.low)} to {times(row.proven.high)})"
+
+
+def _genes(genome: Genome) -> str:
+    """``strip@k(factor=8) unroll@k_inner(factor=0)``: what ``transforms.pin`` takes, in short."""
+    texts = []
+    for gene in genome.genes:
+        params = ", ".join(f"{name}={value}" for name, value in gene.params)
+        texts.append(f"{gene.transform}@{gene.site.label}" + (f"({params})" if params else ""))
+    return " ".join(texts) or "as it is"
+
+
+def _table(
+    columns: Sequence[tuple[str, Callable[[Any], str]]],
+    rows: Sequence[Any],
+    below: Callable[[Any], str] | None = None,
+) -> None:
+    """Aligned columns as wide as their longest entry, wherever it is printed: nothing is cut or folded.
+
+    ``below`` gives each row an indented line of its own under it.
+    """
+    numeric = ("before", "best", "in the search", "proven", "campaigns", "evaluations", "failed", "distance")
+    cells = [[title for title, _ in columns], *([show(row) for _, show in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for number, line in enumerate(cells):
+        padded = (
+            text.rjust(width) if title in numeric else text.ljust(width)
+            for (title, _), text, width in zip(columns, line, widths, strict=True)
+        )
+        click.echo("  ".join(padded).rstrip())
+        if below and number:
+            click.echo(f"    {below(rows[number - 1])}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from importlib import import_module
 
 import click
@@ -36,5 +38,10 @@ def app() -> None:
 
 
 def main() -> None:
-    """Entry point of the console script."""
-    app(prog_name="evo-tune")
+    """Entry point of the console script. Ctrl-C ends it without a traceback at any time, also while modules load."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit "ignore"
+    try:
+        app(prog_name="evo-tune")
+    except KeyboardInterrupt:
+        print("evo-tune: interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -10,9 +10,10 @@ import click
 from cli.errors import INTERRUPTED
 from cli.interrupt import stop_on_signals
 from cli.screen import make_screen
-from evo.campaign import Campaign, Overrides, load_campaign
+from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
 from evo.engine import run_campaign
 from evo.report import write_outputs
+from evo.report.files import check_folder
 from evo.report.summary import best_json
 from evo.result import CampaignResult, StopReason
 from evo.wire import transforms
@@ -41,11 +42,27 @@ def run(
 ) -> None:
     """Evolves the kernel of the CAMPAIGN file within its budget."""
     plan = load_campaign(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge))
+    _check(plan, campaign, resume, "--output" if output else f"{campaign}: output")
     result = _evolve(plan, resume)
     if as_json:
         click.echo(json.dumps(best_json(plan, result), indent=2))
     if result.stop is StopReason.INTERRUPTED:
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _check(plan: Campaign, campaign: Path, resume: bool, output: str) -> None:
+    """What would only come out at the end of the campaign.
+
+    Raises:
+        CampaignError: If the results cannot be written, or there is nothing that could be resumed.
+    """
+    if resume and not plan.use_knowledge:
+        raise CampaignError(f"{campaign}: knowledge: none keeps nothing that --resume could go on with; leave one out")
+    try:
+        check_folder(plan.output)
+    except OSError as error:
+        reason = error.strerror or error
+        raise CampaignError(f"{output}: cannot write into {plan.output} ({reason}); name another folder") from None
 
 
 def _evolve(plan: Campaign, resume: bool) -> CampaignResult:

@@ -87,7 +87,7 @@ def finish_lines(result: CampaignResult) -> list[str]:
     if comparison.verified and comparison.processes:
         lines.append(f"  verified at {len(comparison.checks)} further sizes, in {comparison.processes} fresh processes")
     elif comparison.message:
-        lines.append(f"  not verified: {comparison.message}")
+        lines.append(f"  {'' if comparison.verified else 'not verified: '}{comparison.message}")
     lines.append(f"  {_STOPPED[result.stop]} after {minutes_text(result.elapsed_s)} "
                  f"and {result.counts.evaluations} measurements")  # fmt: skip
     lines += surrogate_lines(result.surrogate)

@@ -55,6 +55,9 @@ def evolve(
     if resume:
         earlier = resume_campaign(parts, number, state)
     resumed = len(state.ledger.history)
+    if resume and not resumed:
+        text = "there is no interrupted run of this campaign with this seed: a new one begins"
+        observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, text))
     rows = experience(parts)
     screen = first_screen(campaign, parts, state, rows)
     if not resumed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluator.api import Comparison, SizeComparison
 from evaluator.result import Evaluation
@@ -57,6 +57,7 @@ def prove(
             comparison = by_digest.get(individual.digest)
             if comparison is not None and comparison.verified:
                 held.append((individual, comparison))
+                parts.memory.prove(number, comparison)
             else:
                 reason = comparison.message if comparison else "the final comparison gave no result"
                 throw_out(number, parts, state, individual, reason, comparison.checks if comparison else ())
@@ -77,7 +78,7 @@ def unproven(state: SearchState, message: str) -> Winner:
     """The leader with the search's own estimate, marked as not verified (interrupted campaigns)."""
     leader = state.leader
     if leader is state.baseline:
-        return Winner(leader, baseline_comparison(state, message), False, (message,))
+        return Winner(leader, replace(baseline_comparison(state, message), verified=False), False, (message,))
     rows = _size_rows(state.fitness, leader.parent.evaluations)
     comparison = Comparison(leader.digest, rows, leader.speedup, leader.low, leader.high, False, message)
     return Winner(leader, comparison, leader.low > 1.0, (message,))
@@ -85,7 +86,10 @@ def unproven(state: SearchState, message: str) -> Winner:
 
 def baseline_comparison(state: SearchState, message: str) -> Comparison:
     """The baseline against itself: 1x, verified when the campaign started."""
-    rows = _size_rows(state.fitness, state.baseline.parent.evaluations)
+    rows = tuple(
+        SizeComparison(row.size, row.baseline_ms, row.baseline_ms, 1.0, 1.0, 1.0)
+        for row in _size_rows(state.fitness, state.baseline.parent.evaluations)
+    )
     return Comparison(state.baseline.digest, rows, 1.0, 1.0, 1.0, True, message)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from evaluator.api import Comparison
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.genes import Genome
 from genome.spec import ProblemSize
@@ -59,6 +60,9 @@ class Memory(Protocol):
     def record(self, campaign: int, outcome: Outcome) -> None:
         """Stores a finished proposal in one transaction."""
 
+    def prove(self, campaign: int, comparison: Comparison) -> None:
+        """Stores the figures of a verified final comparison."""
+
     def reject(self, campaign: int, rejection: Rejection, lineage: Lineage) -> None:
         """Stores a genome that gave no variant."""
 
@@ -102,6 +106,9 @@ class NoMemory:
         return 0
 
     def record(self, campaign: int, outcome: Outcome) -> None:
+        """Forgets it."""
+
+    def prove(self, campaign: int, comparison: Comparison) -> None:
         """Forgets it."""
 
     def reject(self, campaign: int, rejection: Rejection, lineage: Lineage) -> None:

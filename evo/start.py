@@ -127,8 +127,8 @@ def known(parts: Parts, state: SearchState) -> str:
     own = [prior for prior in state.priors if prior.kernel_digest == parts.kernel.digest]
     if own:
         best = own[0]
-        return f"the knowledge base knows this kernel: {best.speedup:.1f}x ({best.why})"
+        return f"the knowledge base knows this kernel: {best.why}"
     if state.priors:
         best = state.priors[0]
-        return f"the knowledge base knows a similar kernel, {best.kernel}: {best.speedup:.1f}x ({best.why})"
+        return f"the knowledge base knows {best.why}"
     return ""

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, select, true
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from evaluator.result import DeviceInfo, Toolchain
 from genome.spec import ProblemSize
 from knowledge import decode, encode, schema
 from knowledge.features import device_features
 from knowledge.records import KernelRecord, Prior
-from knowledge.rows import BestRow
+from knowledge.rows import BestRow, Proven
 from knowledge.similarity import nearest_size, vector_distance
 
 OTHER_TOOLCHAIN = 0.25
@@ -112,12 +113,27 @@ def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> lis
     return exact + others[:limit]
 
 
+def _newest_proof() -> LateralFromClause:
+    """The newest proof of an optimum's variant at its size on its hardware and toolchain."""
+    proof, optimum, owner = schema.proof, schema.optimum, schema.campaign.alias("owner")
+    names = ("baseline_ms", "best_ms", "speedup", "low", "high", "processes", "created_at")
+    return (
+        select(*(proof.c[name].label(f"proven_{name}") for name in names))
+        .join(owner, owner.c.id == proof.c.campaign_id)
+        .where(proof.c.variant_id == optimum.c.variant_id, proof.c.problem_id == optimum.c.problem_id)
+        .where(owner.c.hardware_id == optimum.c.hardware_id, owner.c.toolchain_id == optimum.c.toolchain_id)
+        .order_by(proof.c.created_at.desc(), proof.c.campaign_id.desc())
+        .limit(1)
+        .lateral("newest")
+    )
+
+
 def _optima(condition: ColumnElement[bool]) -> Select[Any]:
     """Optima with everything that their keys name."""
-    optimum, hardware, toolchain = schema.optimum, schema.hardware, schema.toolchain
+    optimum, hardware, toolchain, newest = schema.optimum, schema.hardware, schema.toolchain, _newest_proof()
     return (
         select(
-            optimum, schema.kernel.c.name.label("kernel"), schema.kernel.c.digest.label("kernel_digest"),
+            optimum, newest, schema.kernel.c.name.label("kernel"), schema.kernel.c.digest.label("kernel_digest"),
             hardware.c.name.label("device"), hardware.c.fingerprint, hardware.c.architecture,
             hardware.c.features.label("device_features"), toolchain.c.platform, toolchain.c.driver,
             toolchain.c.compiler, schema.problem.c.label, schema.problem.c["values"].label("sizes"),
@@ -131,6 +147,7 @@ def _optima(condition: ColumnElement[bool]) -> Select[Any]:
         .join(schema.variant, schema.variant.c.id == optimum.c.variant_id)
         .join(schema.genome, schema.genome.c.id == optimum.c.genome_id)
         .join(schema.campaign, schema.campaign.c.id == optimum.c.campaign_id)
+        .outerjoin(newest, true())
         .where(condition)
         .order_by(optimum.c.problem_id, optimum.c.toolchain_id)
     )  # fmt: skip
@@ -156,8 +173,13 @@ def _prior(
     return Prior(
         genome, row.kernel, row.kernel_digest, row.device, made_with.label, row.label, row.best_ms, row.baseline_ms,
         2.0**gain, row.variant, scale + devices + kernels + (OTHER_TOOLCHAIN if other_tools else 0.0),
-        f"{what} on {where}{tools} at {row.label}: {2.0**gain:.2f}x", row.agent, row.updated_at.isoformat(),
+        f"{what} on {where}{tools} at {row.label}: {_figure(row, gain)}", row.agent, row.updated_at.isoformat(),
     )  # fmt: skip
+
+
+def _figure(row: Row[Any], gain: float) -> str:
+    """The proven figure where there is one."""
+    return f"{2.0**gain:.2f}x in the search" if row.proven_speedup is None else f"{row.proven_speedup:.2f}x proven"
 
 
 def _best_row(row: Row[Any], apart: float) -> BestRow | None:
@@ -169,5 +191,14 @@ def _best_row(row: Row[Any], apart: float) -> BestRow | None:
         row.kernel, row.kernel_digest, row.device, row.architecture,
         Toolchain(row.platform, row.driver, row.compiler).label, row.label, row.best_ms, row.baseline_ms, 2.0**gain,
         genome, row.variant, row.source, row.target, decode.strings(row.options), row.agent, row.campaign,
-        row.updated_at.isoformat(), apart,
+        row.updated_at.isoformat(), apart, _proven(row),
+    )  # fmt: skip
+
+
+def _proven(row: Row[Any]) -> Proven | None:
+    if row.proven_speedup is None:
+        return None
+    return Proven(
+        row.proven_baseline_ms, row.proven_best_ms, row.proven_speedup, row.proven_low, row.proven_high,
+        row.proven_processes, row.proven_created_at.isoformat(),
     )  # fmt: skip

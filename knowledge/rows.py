@@ -26,10 +26,25 @@ class StoredOutcome:
 
 
 @dataclass(frozen=True)
+class Proven:
+    """The newest final comparison of a variant at a size: medians and interval over fresh processes."""
+
+    baseline_ms: float
+    best_ms: float
+    speedup: float
+    low: float
+    high: float
+    processes: int
+    recorded: str
+
+
+@dataclass(frozen=True)
 class BestRow:
     """The best known variant of a kernel at one size on one device and toolchain.
 
     Attributes:
+        best_ms, baseline_ms, speedup: As the search measured them: in one process, minutes apart.
+        proven: As the final comparison measured them; None if this variant was never a finalist.
         distance: 0 for the kernel that was asked for; the distance of the feature vectors for a similar one.
         recorded: When it was measured, ISO 8601.
     """
@@ -52,6 +67,7 @@ class BestRow:
     campaign: str
     recorded: str
     distance: float = 0.0
+    proven: Proven | None = None
 
 
 @dataclass(frozen=True)

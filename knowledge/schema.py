@@ -262,6 +262,19 @@ optimum = Table(
     Index(None, "variant_id"),
 )
 
+proof = Table(
+    "proof",
+    metadata,
+    _reference("campaign_id", "campaign", cascade=True),
+    _reference("problem_id", "problem"),
+    _reference("variant_id", "variant"),
+    *(Column(name, Double, nullable=False) for name in ("baseline_ms", "best_ms", "speedup", "low", "high")),
+    Column("processes", Integer, nullable=False),
+    _created(),
+    PrimaryKeyConstraint("campaign_id", "problem_id", "variant_id"),
+    Index(None, "variant_id", "problem_id"),
+)
+
 state = Table(
     "state",
     metadata,

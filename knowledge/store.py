@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from evaluator.api import Comparison
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.spec import ProblemSize
 from genome.variant import Rejection
@@ -87,6 +88,10 @@ class KnowledgeBase:
         with an empty genome: speed-ups at each size are against it.
         """
         self._database.run(lambda connection: write.record_outcome(connection, campaign, outcome))
+
+    def prove(self, campaign: int, comparison: Comparison) -> None:
+        """Writes the figures of a verified final comparison; any other is ignored."""
+        self._database.run(lambda connection: write.record_proof(connection, campaign, comparison))
 
     def reject(self, campaign: int, rejection: Rejection, lineage: Lineage) -> None:
         """Writes a genome that gave no variant."""

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from evaluator.api import Comparison
 from evaluator.result import Evaluation
 from genome.genes import Genome
 from genome.variant import Rejection
@@ -132,6 +133,27 @@ def record_outcome(connection: Connection, campaign: int, outcome: Outcome) -> N
         connection.execute(insert(schema.evaluation).values(rows).on_conflict_do_nothing())
     if not outcome.cached:
         refresh_optima(connection, keys.kernel, keys.hardware, keys.toolchain, campaign, variant, applied, outcome)
+
+
+def record_proof(connection: Connection, campaign: int, comparison: Comparison) -> None:
+    """One row a size of a verified final comparison; writing it again replaces it."""
+    keys = campaign_keys(connection, campaign)
+    table = schema.variant
+    variant = connection.execute(
+        select(table.c.id).where(table.c.kernel_id == keys.kernel, table.c.digest == comparison.variant)
+    ).scalar_one_or_none()
+    if variant is None or not comparison.verified or not comparison.processes:
+        return
+    for size in comparison.sizes:
+        key = {
+            "campaign_id": campaign,
+            "problem_id": _problem(connection, keys.kernel, size.size),
+            "variant_id": variant,
+        }
+        values = {"baseline_ms": size.baseline_ms, "best_ms": size.best_ms, "speedup": size.speedup, "low": size.low,
+                  "high": size.high, "processes": comparison.processes}  # fmt: skip
+        statement = insert(schema.proof).values(**key, **encode.plain(values))
+        connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=encode.plain(values)))
 
 
 def record_rejection(connection: Connection, campaign: int, rejection: Rejection, lineage: Lineage) -> None:

@@ -38,13 +38,18 @@ def _sizes(result: CampaignResult) -> list[str]:
         f"| {times(row.low)} to {times(row.high)} |"
         for row in result.comparison.sizes
     ]
-    return ["| size | before | after | speed-up | 95% interval |", "|---|---|---|---|---|", *rows, ""]
+    about = ("Times are medians over fresh processes, and so is each speed-up: it is the median of the processes' own "
+             "ratios, not the ratio of the two medians.")  # fmt: skip
+    return ["| size | before | after | speed-up | 95% interval |", "|---|---|---|---|---|", *rows, "", about, ""]
 
 
 def _genes(result: CampaignResult, describe: Describe) -> list[str]:
     if not result.best.genome.genes:
         return ["Nothing was changed: the kernel as it is stays the best.", ""]
     lines = ["## Changes, in the order of application", ""]
+    if result.explanation:
+        lines += ["Each gene was left out in turn, in one process right after the proof: compare these figures with "
+                  "each other, not with the result above.", ""]  # fmt: skip
     shares = {item.gene: item for item in result.explanation}
     for number, gene in enumerate(result.best.genome.genes, 1):
         share = shares.get(gene)

@@ -7,6 +7,21 @@ import tempfile
 from pathlib import Path
 
 
+def check_folder(path: Path) -> None:
+    """Tries a file in the folder, before hours of work are spent on what goes there; leaves nothing behind.
+
+    Raises:
+        OSError: If the folder cannot be made or written.
+    """
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    probe = path / f".evo-tune-{os.getpid()}"
+    probe.write_bytes(b"")
+    probe.unlink()
+    for folder in missing:
+        folder.rmdir()
+
+
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Writes the file so that a reader (or a crash) never sees half of it. Makes its folder.
 

@@ -68,7 +68,10 @@ class Wording:
     def __call__(self, gene: Gene) -> str:
         """The gene in words; its canonical form where its transform is not there any more."""
         transform = self._by_name.get(gene.transform)
-        return transform.describe(gene.site, gene.values) if transform else gene_text(gene)
+        try:
+            return transform.describe(gene.site, gene.values) if transform else gene_text(gene)
+        except KeyError:  # a gene that was skipped because it lacks a parameter
+            return gene_text(gene)
 
 
 @dataclass(frozen=True)

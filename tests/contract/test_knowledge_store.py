@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from evaluator.api import Comparison, SizeComparison
 from evaluator.result import Bottleneck, DeviceInfo, Evaluation, Profile, Resources, Status, Timing, Toolchain
 from genome.genes import Gene, Genome, Site
 from genome.sizes import SizeExpr
@@ -205,7 +206,7 @@ def test_priors_come_nearest_first_and_say_why(start: Starter) -> None:
     assert [prior.genome.genes for prior in found] == [(UNROLL,), (TILE,), (vector,), (swap,)]
     assert [prior.distance for prior in found] == sorted(prior.distance for prior in found)
     assert found[0].distance == 0.0 and found[0].speedup == 4.0
-    assert found[0].why == "the same kernel on this device at M=512,N=512: 4.00x"
+    assert found[0].why == "the same kernel on this device at M=512,N=512: 4.00x in the search"
     assert "NVIDIA H200" in found[2].why and "cousin" in found[3].why
     assert here.base.priors(here.kernel, CPU, TOOLS, (BIG,), 1) == found[:1]
     other_tools = here.base.priors(here.kernel, CPU, replace(TOOLS, driver="4.0"), (BIG,), 1)
@@ -257,6 +258,26 @@ def test_what_another_contract_judged_is_not_looked_up(start: Starter) -> None:
     assert loose.base.lookup(strict.kernel.digest, CPU, TOOLS, digest, "loose") == ()
     loose.record(loose.outcome(0, (), 3.0, 1.0), loose.outcome(1, (UNROLL,), 1.0, 3.0))
     assert loose.base.best(strict.kernel.name, CPU.name, BIG.label)[0].genome.genes == (UNROLL,)
+
+
+def test_the_final_figure_stands_beside_the_search_figure(start: Starter) -> None:
+    campaign = start()
+    good = campaign.outcome(1, (UNROLL,), 1.0, 2.0)
+    campaign.record(campaign.outcome(0, (), 2.0, 1.0), good)
+    (before,) = campaign.base.best(campaign.kernel.name, CPU.name, BIG.label)
+    assert before.proven is None
+    row = SizeComparison(BIG.label, 1.9, 1.2, 1.6, 1.5, 1.7)
+    proof = Comparison(good.variant.digest(), (row,), 1.6, 1.5, 1.7, True, processes=5)
+    campaign.base.prove(campaign.id, replace(proof, verified=False))
+    assert campaign.base.best(campaign.kernel.name, CPU.name, BIG.label)[0].proven is None
+    for _ in range(2):
+        campaign.base.prove(campaign.id, proof)
+    (after,) = campaign.base.best(campaign.kernel.name, CPU.name, BIG.label)
+    assert after.proven is not None
+    assert (after.proven.speedup, after.proven.low, after.proven.high, after.proven.processes) == (1.6, 1.5, 1.7, 5)
+    assert after.speedup == pytest.approx(2.0)
+    prior = campaign.base.priors(campaign.kernel, CPU, TOOLS, (BIG,), 5)[0]
+    assert "1.60x proven" in prior.why
 
 
 def test_a_variant_thrown_out_later_is_no_optimum_any_more(start: Starter) -> None:

@@ -191,3 +191,30 @@ def test_the_live_screen_fits_a_narrow_terminal() -> None:
 def test_small_texts() -> None:
     assert minutes_text(None) == "-" and minutes_text(59.9) == "0:59" and minutes_text(3661) == "1:01:01"
     assert sparkline([1]) == "" and sparkline([1, 10, 100]) == "▁▅█" and len(sparkline(list(range(1, 100)))) == 32
+
+
+def test_an_output_that_cannot_be_written_is_seen_at_once(campaign: Path) -> None:
+    done = CliRunner().invoke(app, ["run", str(campaign), "--output", "/proc/out"])
+    assert done.exit_code == 2
+    assert "--output: cannot write into /proc/out" in done.output
+
+
+def test_resume_needs_a_base(campaign: Path) -> None:
+    done = CliRunner().invoke(app, ["run", str(campaign), "--resume", "--knowledge", "none"])
+    assert done.exit_code == 2
+    assert "--resume" in done.output
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_ctrl_c_while_modules_load_leaves_no_traceback(tmp_path: Path, ignored: bool) -> None:
+    """Also where a shell's background job starts with SIGINT ignored."""
+    prepare = (lambda: signal.signal(signal.SIGINT, signal.SIG_IGN) and None) if ignored else None
+    text = (
+        "import cli.main, importlib, os, signal\n"
+        "def load(name): os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(5)\n"
+        "cli.main.import_module = load\ncli.main.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text, "devices"], capture_output=True, text=True, cwd=ROOT,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=prepare, check=False)  # fmt: skip
+    assert done.returncode == 130
+    assert done.stderr.strip() == "evo-tune: interrupted"

@@ -203,6 +203,7 @@ class FakeMemory:
     def __init__(self, priors: tuple[Prior, ...] = ()) -> None:
         self.rows: dict[int, list[Row]] = {}
         self.rejections: list[Rejection] = []
+        self.proofs: list[tuple[int, Comparison]] = []
         self.metrics: list[tuple[int, int, SurrogateMetrics]] = []
         self.state: dict[tuple[int, str], Mapping[str, Any]] = {}
         self.finished: dict[int, Mapping[str, Any]] = {}
@@ -219,6 +220,9 @@ class FakeMemory:
         self.rows[campaign].append(
             Row(variant.genome, variant.proposed, variant.digest(), outcome.evaluations, outcome.checks,
                 outcome.lineage, outcome.speedup, outcome.cached))  # fmt: skip
+
+    def prove(self, campaign: int, comparison: Comparison) -> None:
+        self.proofs.append((campaign, comparison))
 
     def reject(self, campaign: int, rejection: Rejection, lineage: Lineage) -> None:
         self.rejections.append(rejection)
