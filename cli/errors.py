@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from evaluator.api import EvaluatorError
 from evaluator.devices import DeviceError
@@ -31,13 +32,36 @@ class UserError(click.ClickException):
         click.echo(f"evo-tune: {self.format_message()}", file=file or sys.stderr)
 
 
+def usage_line(error: click.UsageError) -> str:
+    """A wrong use of the command line in one line: which command, which option, what was expected."""
+    command = error.ctx.command_path if error.ctx else "evo-tune"
+    message = " ".join(error.format_message().split()).rstrip(".")
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        names = [name for name in error.param.opts if name.startswith("--")] or [error.param.human_readable_name]
+        message = f"{names[0]}: {' '.join(error.message.split()).rstrip('.') or 'missing'}"
+    return f"{message}; see `{command} --help`"
+
+
 class GuardedGroup(click.Group):
     """A group whose commands end with one clear message instead of a traceback."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        """Reads the group's own options; a wrong one is a UserError."""
+        try:
+            return super().make_context(*arguments, **settings)
+        except NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            raise UserError(usage_line(error)) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command; expected errors become a UserError, Ctrl-C the exit code 130."""
         try:
             return super().invoke(ctx)
+        except NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            raise UserError(usage_line(error)) from None
         except EXPECTED as error:
             raise UserError(str(error)) from None
         except BrokenPipeError:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evo.campaign_errors import nearest
+from evo.campaign_errors import nearest, shown
 from evo.campaign_model import AXES, ArgumentModel, CampaignModel, InitModel
 from evo.campaign_paths import existing_file
 from evo.campaign_yaml import Document, FieldPath
@@ -18,6 +18,10 @@ _INIT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "zeros": (), "arange": (), "permutation": (), "file": ("path",), "wide": ("low", "high"),
     "monotone": ("low", "high"), "generator": ("function",),
 }  # fmt: skip
+
+
+MAX_SIZE = 2**40
+"""No array of any device has so many elements along an axis."""
 
 
 def build_args(model: CampaignModel, document: Document) -> tuple[ArgSpec, ...]:
@@ -39,7 +43,7 @@ def build_args(model: CampaignModel, document: Document) -> tuple[ArgSpec, ...]:
 def _argument(argument: ArgumentModel, number: int, sizes: set[str], document: Document) -> ArgSpec:
     where: FieldPath = ("arguments", number)
     if argument.dtype not in DTYPES:
-        raise document.error((*where, "dtype"), f"unknown dtype '{argument.dtype}'; {nearest(argument.dtype, DTYPES)}")
+        raise document.error((*where, "dtype"), _unknown_dtype(argument.dtype))
     value = argument.value
     if argument.shape is None:
         if argument.role != "in":
@@ -55,9 +59,19 @@ def _argument(argument: ArgumentModel, number: int, sizes: set[str], document: D
             )
     elif value is not None:
         raise document.error((*where, "value"), "an array takes `init:`, a scalar `value:`; remove one")
+    if isinstance(value, float) and "int" in argument.dtype and not value.is_integer():
+        raise document.error((*where, "value"), f"'{argument.name}' is {argument.dtype}: expected an integer or an "
+                                                f"expression of sizes, got {value:g}")  # fmt: skip
     shape = tuple(argument.shape or ())
     init = _initialiser(argument.init, (*where, "init"), document) if argument.init else Initialiser()
     return ArgSpec(argument.name, argument.dtype, Role(argument.role), shape, value, init)
+
+
+def _unknown_dtype(dtype: str) -> str:
+    later = ("bfloat16", "bf16", "tf32", "float8", "float128", "complex64", "complex128")
+    if dtype.lower() in later or dtype.lower().startswith(("float8", "fp8")):
+        return f"'{dtype}' is not supported yet; these are: {', '.join(DTYPES)}"
+    return f"unknown dtype '{dtype}'; {nearest(dtype, DTYPES)}"
 
 
 def _initialiser(init: InitModel, where: FieldPath, document: Document) -> Initialiser:
@@ -124,8 +138,10 @@ def build_sizes(entries: Sequence[Mapping[str, Any]], document: Document, where:
             raise document.error((*where, number, "weight"), f"expected a number above 0, got {weight!r}")
         values = {name: value for name, value in entry.items() if name != "weight"}
         for name, value in values.items():
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**40:
-                raise document.error((*where, number, name), f"expected a positive integer, got {value!r}")
+            if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+                raise document.error((*where, number, name), f"expected a positive integer, got {shown(value)}")
+            if value >= MAX_SIZE:
+                raise document.error((*where, number, name), f"expected an integer below 2**40, got {shown(value)}")
         if result and set(values) != set(result[0].env):
             expected = ", ".join(result[0].env)
             raise document.error((*where, number), f"expected the sizes {expected}, got {', '.join(values) or 'none'}")

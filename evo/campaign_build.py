@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -16,8 +17,8 @@ from evo.campaign_kernel import check_signature, check_steering, choose_entry
 from evo.campaign_model import CampaignModel
 from evo.campaign_paths import check_output, find_function, included_folders, read_source
 from evo.campaign_sizes import generate_check_sizes
-from evo.campaign_types import Budget, Campaign, Overrides
-from evo.campaign_yaml import Document
+from evo.campaign_types import Budget, Campaign, CampaignError, Overrides
+from evo.campaign_yaml import Document, Place
 from genome.genes import Gene, Site
 from genome.limits import DeviceLimits
 from genome.spec import Assumptions, KernelSpec, Steering, Tolerance, Tunable
@@ -36,16 +37,18 @@ def build_campaign(model: CampaignModel, document: Document, overrides: Override
         SourceError: If the kernel's source cannot be read by the front end.
     """
     spec = build_spec(model, document)
-    use_knowledge, url = _knowledge(overrides.knowledge or model.knowledge, document)
+    use_knowledge, url = _knowledge(overrides.knowledge, model.knowledge, document)
     output = overrides.output or document.path.parent / model.output
-    check_output(output, document, ("output",))
+    check_output(output, Place.of(document, "output", given=overrides.output is not None))
+    if overrides.minutes is not None and not 0 < overrides.minutes < math.inf:
+        raise CampaignError(f"--minutes: expected a finite number above 0, got {overrides.minutes:g}")
     return Campaign(
         name=model.name or spec.name,
         path=document.path,
         spec=spec,
         output=output,
         reference=_reference(model, document),
-        device=_device(overrides.device or model.device, document),
+        device=_device(overrides.device or model.device, Place.of(document, "device", given=bool(overrides.device))),
         budget=Budget(
             overrides.evaluations or model.budget.evaluations,
             overrides.minutes or model.budget.minutes,
@@ -167,26 +170,22 @@ def _reference(model: CampaignModel, document: Document) -> Reference | None:
     return Reference(str(path), name, "checker" if checker else "numpy")
 
 
-def _device(text: str, document: Document) -> str:
+def _device(text: str, place: Place) -> str:
     if not re.fullmatch(r"auto|(opencl|cuda):\d+|replay:.+", text):
-        raise document.error(
-            ("device",), f"expected auto, opencl:N or cuda:N, got '{text}'; `evo-tune devices` lists what is here"
-        )
+        raise place.error(f"expected auto, opencl:N or cuda:N, got '{text}'; `evo-tune devices` lists what is here")
     return text
 
 
-def _knowledge(text: str, document: Document) -> tuple[bool, str | None]:
+def _knowledge(option: str | None, written: str, document: Document) -> tuple[bool, str | None]:
+    text, place = option or written, Place.of(document, "knowledge", given=bool(option))
     if text == "none":
         return False, None
     if text == "auto":
-        text = os.environ.get(DATABASE_VARIABLE, "")
+        text, place = os.environ.get(DATABASE_VARIABLE, ""), Place(f"${DATABASE_VARIABLE}")
         if not text:
             return True, None
     if not re.match(r"postgresql(\+psycopg)?://", text):
-        raise document.error(
-            ("knowledge",),
-            f"expected auto, none or postgresql+psycopg://user@host/base, got '{without_password(text)}'",
-        )
+        raise place.error(f"expected auto, none or postgresql+psycopg://user@host/base, got '{without_password(text)}'")
     return True, re.sub(r"^postgresql://", "postgresql+psycopg://", text)
 
 

@@ -32,11 +32,25 @@ def check_shapes(spec: KernelSpec, document: Document) -> None:
             shape: FieldPath = ("arguments", number, "shape", axis)
             _positive(extent, shape if shape in document.lines else shape[:-1], spec.sizes, document)
         if isinstance(arg.value, SizeExpr):
-            _evaluate(arg.value, ("arguments", number, "value"), spec.sizes, document)
+            where: FieldPath = ("arguments", number, "value")
+            for size, value in _evaluate(arg.value, where, spec.sizes, document):
+                _check_range(arg.name, arg.dtype, value, f" at {size.label}", where, document)
+        elif arg.is_scalar and isinstance(arg.value, float):
+            _check_range(arg.name, arg.dtype, arg.value, "", ("arguments", number, "value"), document)
     for field, extents in (("domain", spec.launch.domain), ("grid", spec.launch.grid)):
         for axis, extent in enumerate(extents):
             _positive(extent, axis_path(document, field, axis), spec.sizes, document)
     _evaluate(spec.launch.shared_bytes, ("launch", "shared_bytes"), spec.sizes, document)
+
+
+def _check_range(name: str, dtype: str, value: float, where_from: str, where: FieldPath, document: Document) -> None:
+    """A value of an integer scalar fits its type."""
+    if "int" not in dtype:
+        return
+    bits = 8 * DTYPES[dtype][1]
+    low, high = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    if not low <= value <= high:
+        raise document.error(where, f"'{name}' is {dtype}: expected {low} to {high}, got {value:g}{where_from}")
 
 
 def check_launch(spec: KernelSpec, document: Document) -> None:
@@ -145,8 +159,16 @@ def check_tunables(spec: KernelSpec, document: Document) -> None:
                 raise document.error(where, f"'{tunable.name}' has values that are not integers: not restrictable")
         _check_restriction(restriction, {t.name: t.values for t in used}, where, document)
     for tunable in spec.tunables:
+        where = ("tunables", tunable.name)
+        if spec.arg(tunable.name) is not None:
+            raise document.error(
+                where,
+                f"'{tunable.name}' is a parameter of the kernel, which a macro of that name would hide; rename one",
+            )
+        if tunable.name in spec.sizes[0].env:
+            raise document.error(where, f"'{tunable.name}' is a size too; rename one of them")
         if not any(name == tunable.name for name, _ in spec.defines) and tunable.name not in spec.source:
-            raise document.error(("tunables", tunable.name), f"the source does not use '{tunable.name}'")
+            raise document.error(where, f"the source does not use '{tunable.name}'")
 
 
 def _check_restriction(

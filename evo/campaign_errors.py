@@ -12,10 +12,14 @@ from evo.campaign_model import CampaignModel
 from evo.campaign_types import CampaignError
 from evo.campaign_yaml import Document, FieldPath
 
+SHOWN = 5
+"""Problems of one file that are told at a time."""
+
 _EXPECTED = {
     "int_type": "an integer", "int_parsing": "an integer", "int_from_float": "an integer", "float_type": "a number",
     "float_parsing": "a number", "bool_type": "true or false", "string_type": "a text", "list_type": "a list",
     "dict_type": "fields (name: value)", "model_type": "fields (name: value)", "finite_number": "a finite number",
+    "int_parsing_size": "an integer of a usual size",
 }  # fmt: skip
 
 
@@ -28,14 +32,17 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"possible: {', '.join(known)}" if known else "none is possible here"
 
 
+def quantity(number: int, one: str, many: str) -> str:
+    """``none``, ``1 entry``, ``3 entries``."""
+    return f"{number} {one if number == 1 else many}" if number else "none"
+
+
 def campaign_error(document: Document, error: ValidationError) -> CampaignError:
-    """The complaint that stands first in the file, and how many more there are."""
+    """The complaints in the order of the file, one a line; the first few if there are many."""
     problems = sorted(error.errors(), key=lambda item: document.line(_where(item["loc"])))
-    first = problems[0]
-    where = _where(first["loc"])
-    others = len(problems) - 1
-    tail = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
-    return document.error(where, _sentence(where, first) + tail)
+    lines = [str(document.error(where := _where(item["loc"]), _sentence(where, item))) for item in problems]
+    more = len(lines) - SHOWN
+    return CampaignError("\n".join([*lines[:SHOWN], *([f"and {more} more"] if more > 0 else [])]))
 
 
 def _where(loc: tuple[int | str, ...]) -> FieldPath:
@@ -44,7 +51,7 @@ def _where(loc: tuple[int | str, ...]) -> FieldPath:
 
 def _sentence(where: FieldPath, item: Mapping[str, Any]) -> str:
     kind, context, value = str(item["type"]), item.get("ctx", {}), item.get("input")
-    got = _shown(value)
+    got = shown(value)
     match kind:
         case "extra_forbidden":
             return f"unknown field; {nearest(str(where[-1]), _fields(where[:-1]))}"
@@ -54,7 +61,10 @@ def _sentence(where: FieldPath, item: Mapping[str, Any]) -> str:
             return str(context["error"])
         case "literal_error":
             choices = [choice.strip("' ") for choice in str(context["expected"]).replace(" or ", ", ").split(",")]
-            return f"expected one of {', '.join(choices)}, got {got}; {nearest(str(value), choices)}"
+            if where == ("version",):
+                return f"this program reads campaign files of version 1, got {got}; write `version: 1`"
+            close = f"; {nearest(value, choices)}" if isinstance(value, str) else ""
+            return f"expected one of {', '.join(choices)}, got {got}{close}"
         case "string_pattern_mismatch":
             return f"expected a name of letters, digits and underscores, got {got}"
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
@@ -63,15 +73,21 @@ def _sentence(where: FieldPath, item: Mapping[str, Any]) -> str:
                         "less_than": "less than"}[kind]  # fmt: skip
             return f"expected a number of {relation} {bound}, got {got}"
         case "too_short":
-            return f"expected at least {context['min_length']} entries, got {context['actual_length']}"
+            return (f"expected at least {quantity(context['min_length'], 'entry', 'entries')}, "
+                    f"got {quantity(context['actual_length'], 'entry', 'entries')}")  # fmt: skip
         case "too_long":
             return f"expected at most {context['max_length']} entries, got {context['actual_length']}"
+        case "float_type" | "float_parsing" if isinstance(value, int):
+            return f"expected a number of a usual size, got {got}"
         case _ if kind in _EXPECTED:
             return f"expected {_EXPECTED[kind]}, got {got}"
     return f"{item['msg'][0].lower()}{item['msg'][1:]}, got {got}"
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value of the file in an error, cut where it is long."""
+    if isinstance(value, int) and abs(value) >= 10**24:
+        return "a larger one"
     text = "nothing" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
     return text if len(text) <= 80 else text[:77] + "..."
 

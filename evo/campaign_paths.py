@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from evo.campaign_errors import nearest
-from evo.campaign_yaml import Document, FieldPath
+from evo.campaign_yaml import Document, FieldPath, Place
 
 
 def read_source(document: Document, name: str) -> tuple[Path, str]:
@@ -59,7 +59,7 @@ def find_function(document: Document, text: str, where: FieldPath) -> tuple[Path
     return path, name
 
 
-def check_output(folder: Path, document: Document, where: FieldPath) -> None:
+def check_output(folder: Path, place: Place) -> None:
     """The output folder can be made, or is there and can be written.
 
     Raises:
@@ -68,12 +68,10 @@ def check_output(folder: Path, document: Document, where: FieldPath) -> None:
     for step in (folder, *folder.parents):
         if step.is_dir():
             if not os.access(step, os.W_OK | os.X_OK):
-                raise document.error(where, f"the output folder {folder} cannot be written: no permission in {step}")
+                raise place.error(f"the output folder {folder} cannot be written: no permission in {step}")
             return
         if step.exists() or step.is_symlink():
-            raise document.error(
-                where, f"the output folder {folder} cannot be made: {step} is a file; choose another folder"
-            )
+            raise place.error(f"the output folder {folder} cannot be made: {step} is a file; choose another folder")
 
 
 def existing_file(document: Document, name: str, where: FieldPath) -> Path:

@@ -29,6 +29,19 @@ _Loader.add_implicit_resolver(
 )
 
 
+def _integer(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    """An integer; Python refuses thousands of digits, without saying where."""
+    try:
+        return int(loader.construct_yaml_int(node))
+    except ValueError:
+        raise yaml.constructor.ConstructorError(
+            None, None, f"a number of {len(node.value)} characters is no integer of a usual size", node.start_mark
+        ) from None
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _integer)
+
+
 @dataclass(frozen=True)
 class Document:
     """Plain data of a YAML file with the line of each field."""
@@ -47,6 +60,22 @@ class Document:
         """An error that reads ``campaign.yaml:12: arguments[2].shape: message``."""
         name = dotted(where)
         return CampaignError(f"{self.path}:{self.line(where)}: {name + ': ' if name else ''}{message}")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What an error blames: a field of the file, or the option or variable that took its place."""
+
+    name: str
+
+    @staticmethod
+    def of(document: Document, field: str, given: bool) -> Place:
+        """``--field`` where the option was given, else the field with file and line."""
+        return Place(f"--{field}" if given else f"{document.path}:{document.line((field,))}: {field}")
+
+    def error(self, message: str) -> CampaignError:
+        """An error that reads ``--device: message``."""
+        return CampaignError(f"{self.name}: {message}")
 
 
 def dotted(where: FieldPath) -> str:

@@ -95,6 +95,18 @@ BAD = [
     ("output: out", "device: gpu", 16, "device", "evo-tune devices"),
     ("output: out", "seed: 1.5", 16, "seed", "expected an integer"),
     ("output: out", "restrictions: [TILE % 4 == 0]", 16, "restrictions[0]", "'TILE' is not a tunable"),
+    ("output: out", "tunables: {K: [16]}", 16, "tunables.K", "'K' is a parameter of the kernel"),
+    ("dtype: int32, value: K", "dtype: int32, value: 1.5", 9, "arguments[5].value", "expected an integer"),
+    ("dtype: int32, value: K", "dtype: int32, value: K*K*K*K*K*K*K*K", 9, "arguments[5].value", "-2147483648 to 2147"),
+    ("version: 1", "version: 2", 1, "version", "write `version: 1`"),
+    ("output: out", "assume: {alignment: 3}", 16, "assume.alignment", "expected one of 1, 2, 4, 8, 16, 32, 64, 128, "
+     "256, got 3"),
+    ("name: A, dtype: float32", "name: A, dtype: bfloat16", 4, "arguments[0].dtype", "'bfloat16' is not supported yet"),
+    ("sizes:\n  - {M: 64, N: 48, K: 32}", "sizes: []", 13, "sizes", "expected at least 1 entry, got none"),
+    ("M: 64, N: 48", "M: 2000000000000, N: 48", 14, "sizes[0].M", "below 2**40, got 2000000000000"),
+    ("M: 64, N: 48", f"M: {10**30}, N: 48", 14, "sizes[0].M", "below 2**40, got a larger one"),
+    ("output: out", f"seed: {10**40}", 16, "seed", "expected"),
+    ("output: out", f"epsilon: {10**400}", 16, "epsilon", "usual size"),
 ]  # fmt: skip
 
 
@@ -110,6 +122,52 @@ def test_bad_fields(folder: Path, old: str, new: str, line: int, field: str, wor
     assert words in message
     assert "secret" not in message and "\n" not in message
     assert not (folder / "out").exists()
+
+
+def test_a_number_of_thousands_of_digits_names_its_line(folder: Path) -> None:
+    path = folder / "campaign.yaml"
+    path.write_text(GOOD + f"seed: {'9' * 5000}\n")
+    with pytest.raises(CampaignError, match=r"campaign\.yaml:17: .*5000 characters") as caught:
+        load_campaign(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_several_problems_are_all_told(folder: Path) -> None:
+    path = folder / "campaign.yaml"
+    path.write_text(GOOD.replace("shape: [M, K]", "shpe: [M, K]") + "seed: x\nepsilon: 7\n")
+    with pytest.raises(CampaignError) as caught:
+        load_campaign(path)
+    assert [line.split(": ")[:2] for line in str(caught.value).splitlines()] == [
+        [f"{path}:4", "arguments[0].shpe"], [f"{path}:17", "seed"], [f"{path}:18", "epsilon"]
+    ]  # fmt: skip
+
+
+def test_of_many_problems_five_are_told(folder: Path) -> None:
+    path = folder / "campaign.yaml"
+    path.write_text(GOOD + "".join(f"nothing_{number}: 1\n" for number in range(9)))
+    with pytest.raises(CampaignError) as caught:
+        load_campaign(path)
+    assert len(str(caught.value).splitlines()) == 6 and str(caught.value).endswith("and 4 more")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (Overrides(device="foo"), "--device: expected auto"),
+        (Overrides(knowledge="foo"), "--knowledge: expected auto"),
+        (Overrides(minutes=float("nan")), "--minutes: expected a finite number above 0, got nan"),
+        (Overrides(minutes=float("inf")), "--minutes: expected a finite number above 0, got inf"),
+    ],
+)
+def test_an_option_is_blamed_on_the_option(folder: Path, overrides: Overrides, words: str) -> None:
+    with pytest.raises(CampaignError) as caught:
+        load_campaign(folder / "campaign.yaml", overrides)
+    assert str(caught.value).startswith(words) and "campaign.yaml" not in str(caught.value)
+
+
+def test_an_output_option_in_the_way_is_blamed_on_the_option(folder: Path) -> None:
+    with pytest.raises(CampaignError, match=r"^--output: .* is a file"):
+        load_campaign(folder / "campaign.yaml", Overrides(output=folder / "kernel.cu"))
 
 
 def test_not_yaml_names_the_line(folder: Path) -> None:
@@ -140,7 +198,7 @@ def test_unparsable_kernel_names_its_line(folder: Path) -> None:
 
 def test_database_url_from_the_environment_is_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVO_TUNE_DATABASE_URL", "sqlite:///x")
-    with pytest.raises(CampaignError, match=r"expected auto, none or postgresql\+psycopg"):
+    with pytest.raises(CampaignError, match=r"^\$EVO_TUNE_DATABASE_URL: expected auto, none or postgresql\+psycopg"):
         load_campaign(folder / "campaign.yaml")
 
 
