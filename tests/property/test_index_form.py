@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from genome.ir.expr import Binary, Cast, Const, Expr, Index, Unary, Var
 from genome.ir.index_form import settle_indices
 from genome.ir.kernel import Kernel, Param
+from genome.ir.poly import simplify
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.stmt import Assign, Body, Decl, Loop
 from genome.variant import Target
 
 BASE, THREAD, FIRST = Var("c_block"), Var("c_thread"), "c_first"
 START = Binary("+", BASE, Binary("*", THREAD, Const("4")))
-NAMES = ("c_block", "c_thread", "c_inner", "k", "n", "wide")
+INTEGERS = {"int": (32, True), "unsigned int": (32, False), "long": (64, True), "long long": (64, True),
+            "size_t": (64, False)}  # fmt: skip
+RANKS = ("int", "unsigned int", "long", "long long", "size_t")
+TYPES = {"c_block": "int", "c_thread": "int", "c_inner": "int", "k": "int", "n": "int", "wide": "long long",
+         "u": "unsigned int", "size": "size_t", FIRST: "int"}  # fmt: skip
+NAMES = tuple(name for name in TYPES if name != FIRST)
+LITERALS = ("0", "1", "3", "40", "2u", "4294967295u", "5ll")
 
-leaves = st.one_of(
-    st.sampled_from([Var(name) for name in NAMES]), st.integers(0, 40).map(lambda number: Const(str(number)))
-)
+leaves = st.one_of(st.sampled_from([Var(name) for name in NAMES]), st.sampled_from(LITERALS).map(Const))
 
 
 def _grow(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     return st.one_of(
         st.builds(Binary, st.sampled_from(["+", "+", "-", "*"]), inner, inner),
-        st.builds(Cast, st.sampled_from(["long", "size_t"]), inner),
+        st.builds(Cast, st.sampled_from(["long", "size_t", "unsigned int", "int"]), inner),
         st.builds(Unary, st.just("-"), inner),
         st.just(START),
     )
@@ -34,7 +39,8 @@ def kernel(subscript: Expr) -> Kernel:
     store = Assign(Index("y", (subscript,)), Const("1.0f"))
     inner = Loop("c_inner", Const("0"), Const("4"), (store,))
     body: Body = (Loop("k", Const("0"), Var("n"), (inner,)),)
-    params = (Param("y", "float", pointer=True), Param("n", "int"), Param("wide", "long long"))
+    params = (Param("y", "float", pointer=True), Param("n", "int"), Param("wide", "long long"),
+              Param("u", "unsigned int"), Param("size", "size_t"))  # fmt: skip
     prologue = (Decl("c_block", "int", init=Const("8")), Decl("c_thread", "int", init=Const("3")))
     first = Decl(FIRST, "int", init=START, const=True)
     return Kernel("f", params, (), body, prologue=prologue, firsts=(first,), mapped=True)
@@ -48,32 +54,80 @@ def settled(subscript: Expr) -> Expr:
     return store.target.subscripts[0]
 
 
-def value(expr: Expr, names: dict[str, int]) -> int:
-    """The address modulo 2**64, as the hardware adds it: sums in which nothing overflows are the same in any width."""
+BEFORE = Binary("+", Var("k"), Const("4294967295u"))  # k - 1, as 32 unsigned bits
+WRAPS = Binary("+", Binary("+", Binary("*", Var("n"), Var("size")), BEFORE), Const("1"))
+
+
+class Undefined(Exception):
+    """Signed arithmetic overflowed: the source may not count on anything."""
+
+
+def convert(number: int, ctype: str) -> int:
+    """C's conversion to an integer type."""
+    bits, signed = INTEGERS[ctype]
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if signed and number >> (bits - 1) else number
+
+
+def value(expr: Expr, names: dict[str, int], strict: bool) -> tuple[int, str]:
+    """(value, type) by C's rules on a 64-bit machine, from a reading of the standard of its own.
+
+    Args:
+        expr: The expression.
+        names: Values of its variables.
+        strict: Whether signed overflow is an error, as in C; else it wraps round, as the hardware's does.
+    """
     match expr:
         case Var(name):
-            return names[name]
-        case Const():
-            assert expr.value is not None
-            return expr.value
+            return names[name], TYPES[name]
+        case Const(text):
+            kind = "long long" if text.endswith("ll") else "unsigned int" if text.endswith("u") else "int"
+            return int(text.rstrip("ul")), kind
         case Unary("-", operand):
-            return -value(operand, names)
-        case Cast(_, operand):
-            return value(operand, names)
-        case Binary("+", left, right):
-            return value(left, names) + value(right, names)
-        case Binary("-", left, right):
-            return value(left, names) - value(right, names)
-        case Binary("*", left, right):
-            return value(left, names) * value(right, names)
+            number, kind = value(operand, names, strict)
+            return fit(-number, kind, strict), kind
+        case Cast(ctype, operand):
+            return convert(value(operand, names, strict)[0], ctype), ctype
+        case Binary(op, left, right):
+            (a, one), (b, other) = value(left, names, strict), value(right, names, strict)
+            kind = max(one, other, key=RANKS.index)
+            a, b = convert(a, kind), convert(b, kind)
+            return fit(a + b if op == "+" else a - b if op == "-" else a * b, kind, strict), kind
     raise AssertionError(expr)
 
 
-@given(st.recursive(leaves, _grow, max_leaves=12), st.lists(st.integers(0, 90), min_size=6, max_size=6))
+def fit(number: int, kind: str, strict: bool) -> int:
+    if strict and INTEGERS[kind][1] and convert(number, kind) != number:
+        raise Undefined
+    return convert(number, kind)
+
+
+@settings(max_examples=600)
+@given(st.recursive(leaves, _grow, max_leaves=12), st.lists(st.integers(0, 90), min_size=8, max_size=8))
+@example(WRAPS, [9] * 8)
 def test_an_index_keeps_its_value(subscript: Expr, numbers: list[int]) -> None:
     names = dict(zip(NAMES, numbers, strict=True))
-    names[FIRST] = value(START, names)
-    assert value(settled(subscript), names) == value(subscript, names)
+    names[FIRST] = value(START, names, True)[0]
+    try:
+        expected, kind = value(subscript, names, True)
+    except Undefined:
+        return
+    got, other = value(settled(subscript), names, False)
+    address = 2**64 - 1
+    assert got & address == expected & address, (kind, other)
+
+
+@given(st.recursive(leaves, _grow, max_leaves=12), st.lists(st.integers(0, 90), min_size=8, max_size=8))
+@example(WRAPS, [9] * 8)
+def test_a_normal_form_keeps_its_value(subscript: Expr, numbers: list[int]) -> None:
+    names = dict(zip(NAMES, numbers, strict=True))
+    try:
+        expected, _ = value(subscript, names, True)
+    except Undefined:
+        return
+    if 0 <= expected < 2**31:  # what an index of an array can be
+        got, _ = value(simplify(subscript), names, False)
+        assert got == expected
 
 
 def text(subscript: Expr) -> str:
