@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from evaluator.accounts import StageCost
 from evaluator.result import DeviceInfo, Evaluation, Resources, Status, Toolchain
 from genome.limits import DeviceLimits
 from genome.variant import Target, Variant
@@ -146,6 +147,14 @@ class Evaluator(Protocol):
         self, baseline: Variant, champions: Sequence[Variant], processes: int, progress: Callable[[int, int], None]
     ) -> tuple[Comparison, ...]:
         """Final proof of each champion in fresh processes, interleaved with the baseline (blocks)."""
+
+    @property
+    def costs(self) -> tuple[StageCost, ...]:
+        """What each stage of the cascade cost so far, and what it threw out."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about how strict the evaluation could be."""
 
     def close(self) -> None:
         """Ends every process. Idempotent."""

@@ -77,6 +77,7 @@ def evolve(
         surrogate=screen.report(),
         campaign_id=number,
         elapsed_s=elapsed(),
+        costs=parts.evaluator.costs,
     )
     if reason is not StopReason.INTERRUPTED:
         parts.memory.finish(number, summary(result))
@@ -117,7 +118,7 @@ def _result(
         counts=state.ledger.counts,
         versions=parts.versions,
         text_only=parts.reading is Reading.TEXT,
-        notes=tuple(note for note in (*parts.notes, known(parts, state), *winner.notes) if note),
+        notes=tuple(n for n in (*parts.notes, known(parts, state), *parts.evaluator.notes, *winner.notes) if n),
     )
 
 

@@ -64,6 +64,8 @@ def prove(
                 notes.append(f"a variant at {individual.speedup:.2f}x was thrown out in the final comparison: {reason}")
         if held:
             best, proof = max(held, key=lambda pair: pair[1].speedup)
+            if proof.note:
+                notes.append(proof.note)
             if proof.low > 1.0:
                 return Winner(best, proof, True, tuple(notes))
             notes.append(f"the best variant is at {proof.speedup:.3f}x ({proof.low:.3f} to {proof.high:.3f}): "

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from evaluator.accounts import StageCost
 from evaluator.api import Comparison
 from evaluator.result import DeviceInfo, Evaluation, Profile, Toolchain
 from genome.genes import Gene
@@ -169,6 +170,7 @@ class CampaignResult:
         history, credit, agents: For the plots.
         notes: Sentences for the user (what the base knew, what was quarantined, what was cut short).
         campaign_id: In the knowledge base; None without one.
+        costs: What each stage of the evaluation cost, and threw out.
         text_only: True if the parsed form of the kernel was not trusted, so that no gene touched the body.
     """
 
@@ -197,5 +199,6 @@ class CampaignResult:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     campaign_id: int | None = None
+    costs: tuple[StageCost, ...] = ()
     elapsed_s: float = 0.0
     text_only: bool = False

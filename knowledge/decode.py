@@ -78,13 +78,20 @@ def _profile(data: Any) -> Profile | None:
         bottleneck = Bottleneck(str(data.get("bottleneck")))
     except ValueError:
         bottleneck = Bottleneck.UNKNOWN
-    numbers = {
-        name: _number(data, name) or 0.0 for name in ("flops", "bytes", "gflops", "gbytes_per_s", "roofline_fraction")
-    }
     evidence = data.get("evidence")
+    names = ("flops", "bytes", "gflops", "gbytes_per_s", "roofline_fraction")
+    values = (_number(data, name) or 0.0 for name in names)
     return Profile(
-        bottleneck, evidence if isinstance(evidence, str) else "", measured=strings(data.get("measured", [])), **numbers
-    )
+        bottleneck, evidence if isinstance(evidence, str) else "", *values,
+        measured=strings(data.get("measured", [])), counters=_counters(data.get("counters")),
+    )  # fmt: skip
+
+
+def _counters(data: Any) -> tuple[tuple[str, float], ...]:
+    if not isinstance(data, list):
+        return ()
+    pairs = (pair for pair in data if isinstance(pair, list) and len(pair) == 2)
+    return tuple((str(name), float(value)) for name, value in pairs if isinstance(value, int | float))
 
 
 def numbers(values: Any) -> tuple[float, ...]:

@@ -31,7 +31,11 @@ def sizes_part(result: CampaignResult) -> str:
     ]  # fmt: skip
     body = table(("size", "before", "after", "speed-up", "95% interval"), rows, numeric=(1, 2, 3, 4))
     fallbacks = [check.size for check in result.comparison.checks if check.fallback]
-    note = f'<p class="note">The kernel as it was runs at: {text("; ".join(fallbacks))}.</p>' if fallbacks else ""
+    evolved = result.comparison.coverage.evolved
+    ran = f"The evolved kernel itself was verified at {len(evolved)} sizes that it was not tuned on."
+    notes = [ran] * bool(evolved)
+    notes += [f"The kernel as it was runs at: {'; '.join(fallbacks)}."] * bool(fallbacks)
+    note = f'<p class="note">{text(" ".join(notes))}</p>' if notes else ""
     return section("Sizes", body, note)
 
 
@@ -109,6 +113,16 @@ def surrogate_part(campaign: Campaign, result: CampaignResult) -> str:
             ("recall", f"{recall} <span class='muted'>of the best tenth that it would have kept</span>"),
         )
     )
+
+
+def stages_part(result: CampaignResult) -> str:
+    """Each stage of the cascade: variants that reached it, ended there, and seconds."""
+    rows = [
+        [text(cost.stage), str(cost.entered), str(cost.refused), f"{cost.seconds:.1f}"]
+        for cost in result.costs
+        if cost.entered
+    ]
+    return table(("stage", "variants", "ended there", "seconds"), rows, numeric=(1, 2, 3)) if rows else ""
 
 
 def archive_part(result: CampaignResult) -> str:

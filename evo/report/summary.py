@@ -28,6 +28,7 @@ def best_json(campaign: Campaign, result: CampaignResult) -> dict[str, Any]:
         "guard": [str(condition) for condition in result.best.guard.conditions],
         "speedup": {"median": comparison.speedup, "low": comparison.low, "high": comparison.high},
         "verified": comparison.verified,
+        "coverage": {"evolved": list(comparison.coverage.evolved), "fallback": list(comparison.coverage.fallback)},
         "improved": result.improved,
         "agent": result.best_agent,
         "evaluations": result.counts.evaluations,
@@ -36,6 +37,11 @@ def best_json(campaign: Campaign, result: CampaignResult) -> dict[str, Any]:
         "rejected": result.counts.rejected,
         "wrong": result.counts.wrong,
         "failed": result.counts.failed,
+        "stages": [
+            {"stage": cost.stage, "entered": cost.entered, "refused": cost.refused, "seconds": round(cost.seconds, 3)}
+            for cost in result.costs
+            if cost.entered
+        ],
         "stop": str(result.stop),
         "elapsed_s": round(result.elapsed_s, 3),
         "seed": result.seed,

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evaluator.accounts import StageCost
 from evaluator.api import Comparison, Compiled, Event, Measured, SizeComparison
 from evaluator.result import Bottleneck, DeviceInfo, Evaluation, Profile, Status, Timing, Toolchain
 from evo.campaign_types import Budget, Campaign
@@ -128,6 +129,8 @@ class FakeEvaluator:
     toolchain: Toolchain = TOOLCHAIN
     device: DeviceInfo = DEVICE
     refuted: frozenset[str] = frozenset()
+    costs: tuple[StageCost, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.queue: deque[Event] = deque()
