@@ -6,7 +6,7 @@ A body is a tuple of statements. Private and shared arrays keep their dimensions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, substitute
@@ -47,6 +47,7 @@ class Loop(Stmt):
         unroll: None for no pragma, 0 for full unrolling, n for ``#pragma unroll n``.
         origin: For a part of a loop that lanes share, the loop's name: a lane has the same elements in all loops over
             it, and nobody else's.
+        line: Where the user wrote it; 0 for loops that a transform made. Tells no two loops apart.
     """
 
     var: str
@@ -58,6 +59,7 @@ class Loop(Stmt):
     unroll: int | None = None
     ctype: str = "int"
     origin: str = ""
+    line: int = field(default=0, compare=False, repr=False)
 
     @property
     def trip(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
@@ -222,7 +222,8 @@ class _Reader:
             unique = self.names.declare(head.name, canonical(ctype), False)
             upper = self.expr.read(head.upper)
             body = self.block(node.stmt, "continue")
-        return (self._checked(head, unique, lower, upper, body, unroll, canonical(ctype)),)
+        loop = self._checked(head, unique, lower, upper, body, unroll, canonical(ctype))
+        return (replace(loop, line=node.coord.line if node.coord else 0),)
 
     def _checked(self, head: LoopHead, var: str, lower: Expr, upper: Expr, body: Body, unroll: int | None,
                  ctype: str) -> Loop:  # fmt: skip
