@@ -26,6 +26,8 @@ from genome.variant import Target
 def print_kernel(kernel: Kernel, target: Target) -> str:
     """The complete text, ready for NVRTC or nvcc, or for an OpenCL compiler.
 
+    A mapped kernel is sealed before it is printed (``genome.lower.seal``): its guards are part of the body then.
+
     Raises:
         PrintError: If the kernel uses something that the target does not have.
     """
@@ -40,13 +42,6 @@ def print_kernel(kernel: Kernel, target: Target) -> str:
     lines += _guarded(kernel, printer)
     text = "\n".join([*lines, "}"]) + "\n"
     return _preamble(kernel, target, text) + text
-
-
-def print_body(body: Body, target: Target, types: dict[str, str] | None = None, depth: int = 0) -> str:
-    """Statements alone, for messages and reports."""
-    known = types or {}
-    printer = StmtPrinter(ExprPrinter(target, known), lambda array: known.get(array, "float"), "wide")
-    return "\n".join(printer.body(body, depth)) + "\n"
 
 
 def kernel_text(kernel: Kernel, target: Target, body: str) -> str:
@@ -64,7 +59,7 @@ def kernel_text(kernel: Kernel, target: Target, body: str) -> str:
 
 def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
     types = name_types(kernel)
-    whole = kernel.prologue + kernel.body + (kernel.tail or ())
+    whole = kernel.prologue + kernel.body
     wide = "wide"
     if any(isinstance(stmt, VectorLoad) for stmt in flatten(whole)):
         wide = kernel.fresh("wide")
@@ -144,27 +139,11 @@ def _index_lines(kernel: Kernel, target: Target) -> list[str]:
 
 
 def _guarded(kernel: Kernel, printer: StmtPrinter) -> list[str]:
-    """The body inside the condition that its form needs."""
-    if not kernel.mapped:
-        condition = conjunction([term for axis in kernel.axes for term in _bounds(axis)])
-        return _either(printer, condition, kernel.body, None)
-    barrier = bool(kernel.shared) or any(
-        isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier) for stmt in flatten(kernel.body)
-    )
-    condition = kernel.inside_block if barrier else kernel.inside
-    if kernel.tail is None or condition is None:
-        return printer.body(kernel.body, 1)
-    # A thread with one instance that lies outside has nothing left to do; a block may hold others that do.
-    return _either(printer, condition, kernel.body, None if kernel.single and not barrier else kernel.tail)
-
-
-def _either(printer: StmtPrinter, condition: Expr | None, body: Body, tail: Body | None) -> list[str]:
+    """The body; inside the bounds of its axes while they are not written into it."""
+    condition = None if kernel.mapped else conjunction([term for axis in kernel.axes for term in _bounds(axis)])
     if condition is None:
-        return printer.body(body, 1)
-    lines = [f"{INDENT}if ({printer.expr.text(condition)}) {{", *printer.body(body, 2)]
-    if tail is not None:
-        lines += [f"{INDENT}}} else {{", *printer.body(tail, 2)]
-    return [*lines, f"{INDENT}}}"]
+        return printer.body(kernel.body, 1)
+    return [f"{INDENT}if ({printer.expr.text(condition)}) {{", *printer.body(kernel.body, 2), f"{INDENT}}}"]
 
 
 def _bounds(axis: Axis) -> list[Expr]:

@@ -12,6 +12,7 @@ from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.print_source import entry_name, print_kernel
 from genome.ir.stmt import Assign, Barrier, Decl, Loop, LoopRole, Opaque, Space, Stmt, VectorLoad, VectorStore
+from genome.lower import seal
 from genome.source.verbatim import verbatim_kernel
 from genome.variant import Target
 
@@ -72,35 +73,36 @@ def test_cuda_has_no_wide_access_of_a_struct() -> None:
         print_kernel(replace(kernel(load), params=(Param("x", "Body", True),)), Target.CUDA)
 
 
-def mapped(**changes: object) -> Kernel:
+def sealed(**changes: object) -> Kernel:
     body = (Assign(at("y", AT), Const("1.0f")),)
     base = kernel(*body, mapped=True, single=False, tail=(Assign(at("y", AT), Const("2.0f")),),
                   prologue=(Decl("i", "int", init=Var("threadIdx.x"), const=True),),
                   inside=Binary("<", AT, Var("n")), inside_block=Binary("<", Var("b"), Var("n")))  # fmt: skip
-    return replace(base, **changes)  # type: ignore[arg-type]
+    return seal(replace(base, **changes))  # type: ignore[arg-type]
 
 
 def test_mapped_kernel_prints_body_or_tail() -> None:
-    assert inner(mapped(), Target.CUDA) == (
+    assert inner(sealed(), Target.CUDA) == (
         "const int i = (int)threadIdx.x;\nif (i < n) {\ny[i] = 1.0f;\n} else {\ny[i] = 2.0f;\n}\n}"
     )
 
 
 def test_one_instance_a_thread_needs_no_tail() -> None:
-    assert "else" not in inner(mapped(single=True), Target.CUDA)
-    assert "if (b < n)" in inner(mapped(single=True, body=(Barrier(),)), Target.CUDA)
-    assert "else" in inner(mapped(single=True, body=(Barrier(),)), Target.CUDA)
+    assert "else" not in inner(sealed(single=True), Target.CUDA)
+    assert "if (b < n)" in inner(sealed(single=True, body=(Barrier(),)), Target.CUDA)
+    assert "else" in inner(sealed(single=True, body=(Barrier(),)), Target.CUDA)
 
 
 def test_without_a_tail_every_thread_runs_the_body() -> None:
-    assert "if" not in inner(mapped(tail=None), Target.CUDA)
+    assert "if" not in inner(sealed(tail=None, inside=None, inside_block=None), Target.CUDA)
 
 
-def test_shared_array_makes_the_condition_block_wide() -> None:
+def test_shared_arrays_are_aligned_for_wide_accesses() -> None:
     shared = (Decl("t", "float", (8, 9), None, Space.SHARED),)
-    assert "if (b < n)" in inner(mapped(shared=shared), Target.CUDA)
-    assert "__shared__ __align__(16) float t[8][9];" in inner(mapped(shared=shared), Target.CUDA)
-    assert "__local float t[8][9] __attribute__((aligned(16)));" in inner(mapped(shared=shared), Target.OPENCL)
+    assert "__shared__ __align__(16) float t[8][9];" in inner(sealed(shared=shared, body=(Barrier(),)), Target.CUDA)
+    assert "__local float t[8][9] __attribute__((aligned(16)));" in inner(
+        sealed(shared=shared, body=(Barrier(),)), Target.OPENCL
+    )
 
 
 def test_barrier_fences_what_threads_exchange() -> None:

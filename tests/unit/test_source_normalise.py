@@ -7,7 +7,7 @@ import pytest
 from genome.ir.expr import Var
 from genome.ir.kernel import Kernel
 from genome.ir.print_expr import ExprPrinter
-from genome.ir.print_source import print_body
+from genome.ir.print_stmt import StmtPrinter
 from genome.ir.stmt import Barrier, Decl, ExprStmt, If, Loop, Opaque, Space, flatten
 from genome.source.frontend import parse_kernel
 from genome.variant import Target
@@ -20,7 +20,8 @@ def kernel(body: str, params: str = "const float* x, float* y, int n", before: s
 
 
 def text(source: Kernel) -> str:
-    return print_body(source.body, Target.CUDA).strip()
+    printer = StmtPrinter(ExprPrinter(Target.CUDA), lambda array: "float", "wide")
+    return "\n".join(printer.body(source.body, 0))
 
 
 def lines(source: Kernel) -> list[str]:
