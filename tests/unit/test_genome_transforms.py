@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from genome.analysis.effects import effects
 from genome.analysis.races import race
 from genome.genes import Gene, Genome, Site
 from genome.ir.expr import Binary, Const, Index, Var
-from genome.ir.stmt import Assign, Barrier, map_stmts
+from genome.ir.stmt import Assign, Barrier, Decl, Loop, Space, map_stmts
 from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves, survey
@@ -329,3 +330,107 @@ def test_a_read_of_the_stored_element_counts_as_a_read() -> None:
     assert {access.array for access in effects((Assign(target, Const("0")),)).reads} == set()
     nested = (Assign(Index("y", (target,)), Const("0")),)
     assert effects(nested).reads == (target,)
+
+
+SAXPY = """
+__global__ __launch_bounds__(128) void saxpy(float* y, const float* x, size_t n) {
+  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += 2.0f * x[i];
+}"""
+
+
+def saxpy() -> KernelSpec:
+    spec = spec_of(SAXPY, "saxpy", {"y": Role.INOUT, "x": Role.IN}, ("n",), ("n",), (128, 1, 1), no_alias=True)
+    return replace(spec, args=(*spec.args[:2], replace(spec.args[2], dtype="uint64")))
+
+
+@pytest.mark.parametrize("target", list(Target))
+def test_a_block_starts_at_an_index_of_the_axis_own_width(target: Target) -> None:
+    genome = genes(Gene.of("coarsen_blocked", Site("i", "parallel.x"), factor=32))
+    block = {Target.CUDA: "blockIdx.x", Target.OPENCL: "get_group_id(0)"}[target]
+    assert f"(size_t)((int){block}) * 4096" in lowered(saxpy(), genome, target).source
+
+
+def test_the_users_launch_bound_follows_a_larger_block() -> None:
+    site = Site("i", "parallel.x")
+    assert "__launch_bounds__(128)" in lowered(saxpy(), genes(), Target.CUDA).source
+    assert "__launch_bounds__(256)" in lowered(saxpy(), genes(Gene.of("block_shape", site, threads=256)),
+                                               Target.CUDA).source  # fmt: skip
+    assert "__launch_bounds__(128)" in lowered(saxpy(), genes(Gene.of("block_shape", site, threads=64)),
+                                               Target.CUDA).source  # fmt: skip
+
+
+def test_what_the_host_cannot_check_is_a_rejection() -> None:
+    spec = matmul()
+    spec = replace(spec, args=tuple(replace(arg, value=64.0) if arg.name == "N" else arg for arg in spec.args))
+    genome = genes(Gene.of("coarsen_blocked", COL, factor=4), Gene.of("register_tile", Site("instances", "instances")),
+                   Gene.of("vectorise", Site("B"), width=4))  # fmt: skip
+    rejection = lower(spec, genome, BUILTIN, Target.CUDA, LIMITS)
+    assert isinstance(rejection, Rejection)
+    assert "N is not given" in rejection.reason
+
+
+def test_what_the_coefficient_proves_needs_no_guard() -> None:
+    spec = replace(matmul(), source=MATMUL.replace("k < K", "k < 4 * (K >> 2)"))
+    variant = lowered(spec, genes(Gene.of("unroll", DEPTH, factor=4)))
+    assert variant.guard.conditions == ()
+    assert "int k = " not in variant.source
+
+
+def test_shared_arrays_of_constant_size_have_a_limit_of_their_own() -> None:
+    genome = genes(Gene.of("coarsen_blocked", COL, factor=16), Gene.of("strip", DEPTH, factor=64),
+                   Gene.of("register_tile", Site("instances", "instances")),
+                   Gene.of("shared_tile", Site("B"), pad=0, transpose=0))  # fmt: skip
+    spec, limits = matmul(no_alias=True), replace(LIMITS, shared_bytes=227 * 1024)
+    assert isinstance(lower(spec, genome, BUILTIN, Target.OPENCL, limits), Variant)
+    rejection = lower(spec, genome, BUILTIN, Target.CUDA, limits)
+    assert isinstance(rejection, Rejection)
+    assert "constant size" in rejection.reason
+
+
+def test_strips_are_multiples_of_what_divides_their_start() -> None:
+    for start, multiple in (("0", 8), ("1", 1), ("12", 4)):
+        spec = replace(matmul(), source=MATMUL.replace("k = 0", f"k = {start}"))
+        genome = genes(Gene.of("strip", DEPTH, factor=8))
+        kernel = replay(spec, genome, BUILTIN, Context(spec, Target.OPENCL, LIMITS)).kernel
+        assert dict(kernel.multiples)["k_outer"] == multiple
+
+
+def test_a_bound_in_memory_must_not_change_under_the_loop() -> None:
+    source = """
+    __global__ void rows(const float* x, const int* last, float* y, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) for (int k = 0; k < last[i]; k++) y[i * 64 + k] = x[k];
+    }"""
+    spec = spec_of(source, "rows", {"x": Role.IN, "last": Role.IN, "y": Role.OUT}, ("n",), ("n",), (64, 1, 1))
+    gene = Gene.of("strip", Site("k", "loop[0]"), factor=8)
+    assert "assume.no_alias" in reason(spec, gene)
+    assert not lowered(replace(spec, assumptions=Assumptions(no_alias=True)), genes(gene)).skipped
+
+
+def test_promotion_needs_an_update_that_is_sure() -> None:
+    gene = Gene.of("promote", Site("y", "accumulator[0]"))
+    arrays, sizes = {"y": Role.INOUT, "x": Role.IN}, ("n", "m")
+    sure = spec_of(ACCUMULATE, "acc", arrays, sizes, ("n",), (64, 1, 1), no_alias=True)
+    guard = lowered(sure, genes(gene)).guard
+    assert guard.holds({"n": 5, "m": 1}) and not guard.holds({"n": 5, "m": 0}), "no update, no load"
+    some = replace(sure, source=ACCUMULATE.replace("y[i] +=", "if (k > 1) y[i] +="))
+    assert "no site" in reason(some, gene)
+    late = replace(sure, source=ACCUMULATE.replace("k = 0", "k = i"))
+    text = lowered(late, genes(gene)).source
+    assert re.search(r"if \(i(_block)? [^{]*< m\) {\s+float y_acc", text), text
+
+
+def test_a_barrier_in_a_loop_that_may_not_run_keeps_nothing_apart() -> None:
+    tile, at = Index("t", (Var("i"),)), Index("t", (Binary("+", Var("i"), Const("1")),))
+    base = replay(matmul(), genes(Gene.of("block_shape", COL, threads=8)), BUILTIN,
+                  Context(matmul(), Target.OPENCL, LIMITS)).kernel  # fmt: skip
+    kernel = replace(base, shared=(Decl("t", "float", (64,), space=Space.SHARED),))
+    put, get = Assign(tile, Const("1.0f")), Assign(Var("v"), at)
+    for upper, found in ((Const("4"), None), (Var("n"), "t")):
+        loop = Loop("j", Const("0"), upper, (Barrier(),))
+        assert race(replace(kernel, body=(put, loop, get))) == found
+    assert race(replace(kernel, body=(put, Assign(at, Const("2.0f"))))) == "t", "two threads write one element"
+    assert race(replace(kernel, body=(put, Assign(at, Const("2.0f")))), frozenset({"t"})) is None
+    other = replace(tile, subscripts=(Const("0"),)), replace(tile, subscripts=(Const("1"),))
+    assert race(replace(kernel, body=tuple(Assign(t, Const("2.0f")) for t in other))) is None

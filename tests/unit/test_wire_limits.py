@@ -1,0 +1,14 @@
+"""A campaign's limits narrow the device's, and leave alone what they do not speak of."""
+
+from __future__ import annotations
+
+from evo.wire import tighter
+from genome.limits import DeviceLimits
+from genome.spec import KernelSpec, LaunchSpec
+
+
+def test_the_number_of_multiprocessors_is_kept() -> None:
+    own = DeviceLimits(max_threads=128, registers=64)
+    spec = KernelSpec("k", "", "k", (), LaunchSpec((1, 1, 1)), (), limits=own)
+    narrowed = tighter(DeviceLimits(units=132, max_threads=1024), spec)
+    assert (narrowed.units, narrowed.max_threads, narrowed.registers) == (132, 128, 64)
