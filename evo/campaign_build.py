@@ -6,22 +6,25 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from evaluator.oracle import Reference
 from evo.campaign_arguments import build_args, build_launch, build_sizes
 from evo.campaign_check import check_launch, check_memory, check_promises, check_shapes, check_tunables
-from evo.campaign_kernel import check_signature, check_steering, choose_entry
+from evo.campaign_kernel import check_signature, choose_entry
 from evo.campaign_model import CampaignModel
 from evo.campaign_paths import check_output, find_function, included_folders, read_source
 from evo.campaign_sizes import generate_check_sizes
+from evo.campaign_steering import check_steering
 from evo.campaign_types import Budget, Campaign, CampaignError, Overrides
 from evo.campaign_yaml import Document, Place
 from genome.genes import Gene, Site
 from genome.limits import DeviceLimits
 from genome.spec import Assumptions, KernelSpec, Steering, Tolerance, Tunable
+from genome.transforms.base import Transform
+from genome.transforms.builtin import BUILTIN
 
 DATABASE_VARIABLE = "EVO_TUNE_DATABASE_URL"
 """Environment variable that names the shared knowledge base when the campaign says ``auto``."""
@@ -29,14 +32,18 @@ DATABASE_VARIABLE = "EVO_TUNE_DATABASE_URL"
 _NO_LIMIT = 2**31 - 1
 
 
-def build_campaign(model: CampaignModel, document: Document, overrides: Overrides) -> Campaign:
-    """The campaign of a validated file.
+def build_campaign(
+    model: CampaignModel, document: Document, overrides: Overrides, transforms: Sequence[Transform] = BUILTIN
+) -> Campaign:
+    """The campaign of a validated file. ``transforms`` are those that its steering may name.
 
     Raises:
         CampaignError: If fields contradict one another, the source or the file system.
         SourceError: If the kernel's source cannot be read by the front end.
     """
+    device = _device(overrides.device or model.device, Place.of(document, "device", given=bool(overrides.device)))
     spec = build_spec(model, document)
+    check_steering(spec, document, device, transforms)
     use_knowledge, url = _knowledge(overrides.knowledge, model.knowledge, document)
     output = overrides.output or document.path.parent / model.output
     check_output(output, Place.of(document, "output", given=overrides.output is not None))
@@ -48,7 +55,7 @@ def build_campaign(model: CampaignModel, document: Document, overrides: Override
         spec=spec,
         output=output,
         reference=_reference(model, document),
-        device=_device(overrides.device or model.device, Place.of(document, "device", given=bool(overrides.device))),
+        device=device,
         budget=Budget(
             overrides.evaluations or model.budget.evaluations,
             overrides.minutes or model.budget.minutes,
@@ -97,7 +104,6 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
     check_promises(spec, document)
     check_tunables(spec, document)
     check_signature(spec, document)
-    check_steering(spec, document)
     return spec
 
 

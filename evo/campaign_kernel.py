@@ -1,15 +1,12 @@
-"""Checks of a campaign against the kernel's source: entry, signature, and the genes that a person steers."""
+"""Checks of a campaign against the kernel's source: entry and signature."""
 
 from __future__ import annotations
 
 from evo.campaign_errors import nearest
-from evo.campaign_yaml import Document, FieldPath
+from evo.campaign_yaml import Document
 from genome.ir.kernel import Param
 from genome.source.frontend import entries, parse_kernel
-from genome.source.lines import extent
 from genome.spec import DTYPES, ArgSpec, KernelSpec, Role
-from genome.steering import line_range
-from genome.transforms.builtin import BUILTIN
 
 _DTYPE_OF = {ctype: dtype for dtype, (ctype, _) in DTYPES.items()} | {
     "char": "int8", "unsigned": "uint32", "short int": "int16", "long long int": "int64", "long": "int64",
@@ -90,37 +87,3 @@ def _check_argument(arg: ArgSpec, param: Param, number: int, document: Document)
             ("arguments", number, "dtype"),
             f"expected {expected} ('{arg.name}' is {param.ctype} in the kernel), got {arg.dtype}",
         )
-
-
-def check_steering(spec: KernelSpec, document: Document) -> None:
-    """Vetoes and pins name transforms that exist.
-
-    Raises:
-        CampaignError: If one does not.
-    """
-    known = sorted(transform.name for transform in BUILTIN)
-    for field, names in (("forbid", spec.steering.forbid), ("focus", spec.steering.focus)):
-        for number, text in enumerate(names):
-            name, _, place = text.partition("@")
-            where = ("transforms", field, number)
-            if name and name not in known:
-                raise document.error(where, f"unknown transform '{name}'; {nearest(name, known)}")
-            _check_lines(spec, place, where, document)
-    for number, pin in enumerate(document.data.get("transforms", {}).get("pin", [])):
-        if pin["transform"] not in known:
-            raise document.error(
-                ("transforms", "pin", number, "transform"),
-                f"unknown transform '{pin['transform']}'; {nearest(pin['transform'], known)}",
-            )
-
-
-def _check_lines(spec: KernelSpec, place: str, where: FieldPath, document: Document) -> None:
-    """A line range lies in the kernel."""
-    lines = line_range(place)
-    if lines is None:
-        return
-    if lines[0] > lines[1]:
-        raise document.error(where, f"expected the first line before the last, got '{place}'")
-    first, last = extent(spec)
-    if lines[1] < first or lines[0] > last:
-        raise document.error(where, f"kernel '{spec.entry}' stands on lines {first}-{last} of {spec.path}, not {place}")

@@ -29,12 +29,13 @@ def line_range(place: str) -> tuple[int, int] | None:
 def _named(spec: KernelSpec, entries: Iterable[str], transform: str, site: Site) -> bool:
     for entry in entries:
         name, _, place = entry.partition("@")
-        if name in ("", transform) and (not place or _stands_at(spec, place, site)):
+        if name in ("", transform) and (not place or stands_at(spec, place, site)):
             return True
     return False
 
 
-def _stands_at(spec: KernelSpec, place: str, site: Site) -> bool:
+def stands_at(spec: KernelSpec, place: str, site: Site) -> bool:
+    """True if the place (a label, a role, ``12`` or ``10-14``) names the site."""
     lines = line_range(place)
     if lines is None:
         return place in (site.label, site.role)

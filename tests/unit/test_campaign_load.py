@@ -104,9 +104,9 @@ def test_exponents_are_numbers(tmp_path: Path) -> None:
 
 
 def test_pins_are_canonical_genes(tmp_path: Path) -> None:
-    pin = "transforms: {pin: [{transform: unroll, site: k, params: {factor: 4}}]}\n"
+    pin = "transforms: {pin: [{transform: block_shape, site: i, params: {threads: 32}}]}\n"
     steering = load_campaign(write(tmp_path, pin)).spec.steering
-    assert steering.pin == ('{"params":{"factor":4},"site":{"label":"k","role":""},"transform":"unroll"}',)
+    assert steering.pin == ('{"params":{"threads":32},"site":{"label":"i","role":""},"transform":"block_shape"}',)
 
 
 def test_passwords_do_not_reach_the_settings(tmp_path: Path) -> None:
