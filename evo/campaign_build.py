@@ -23,6 +23,8 @@ from evo.campaign_yaml import Document, Place
 from genome.genes import Gene, Site
 from genome.limits import DeviceLimits
 from genome.spec import Assumptions, KernelSpec, Steering, Tolerance, Tunable
+from knowledge.errors import KnowledgeError
+from knowledge.url import DRIVER, parse_url, shown
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
 
@@ -75,7 +77,9 @@ def build_campaign(
 def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
     """The kernel with everything that is said about it, checked across fields and against its source."""
     path, source = read_source(document, model.kernel.source)
-    entry = choose_entry(model.kernel.entry, source, str(path), document)
+    defines, folders = tuple(model.kernel.defines.items()), included_folders(document, model.kernel.include)
+    tunable = tuple((name, values[0]) for name, values in model.tunables.items())
+    entry = choose_entry(model.kernel.entry, source, str(path), document, (*defines, *tunable), folders)
     args = build_args(model, document)
     sizes = build_sizes(model.sizes, document, ("sizes",))
     assumptions = _assumptions(model)
@@ -93,8 +97,8 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
         steering=_steering(model),
         limits=_limits(model),
         template_args=tuple(model.kernel.template_args),
-        defines=tuple(model.kernel.defines.items()),
-        include_dirs=included_folders(document, model.kernel.include),
+        defines=defines,
+        include_dirs=folders,
         path=str(path),
     )
     check_shapes(draft, document)
@@ -190,18 +194,24 @@ def _knowledge(option: str | None, written: str, document: Document) -> tuple[bo
         text, place = os.environ.get(DATABASE_VARIABLE, ""), Place(f"${DATABASE_VARIABLE}")
         if not text:
             return True, None
-    if not re.match(r"postgresql(\+psycopg)?://", text):
-        raise place.error(f"expected auto, none or postgresql+psycopg://user@host/base, got '{without_password(text)}'")
-    return True, re.sub(r"^postgresql://", "postgresql+psycopg://", text)
-
-
-def without_password(text: str) -> str:
-    """A URL with its password replaced by stars."""
-    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", text)
+    try:
+        url = parse_url(text)
+    except KnowledgeError as error:
+        raise place.error(f"expected auto, none or {DRIVER}://user@host/base: {error.message}") from None
+    return True, url.render_as_string(hide_password=False)
 
 
 def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(data, default=str))
-    if isinstance(plain.get("knowledge"), str):
-        plain["knowledge"] = without_password(plain["knowledge"])
+    knowledge = plain.get("knowledge")
+    if isinstance(knowledge, str) and knowledge not in ("auto", "none"):
+        plain["knowledge"] = _without_secrets(knowledge)
     return plain
+
+
+def _without_secrets(url: str) -> str:
+    """The URL for people; nothing of a text that an option has replaced and that is no URL."""
+    try:
+        return shown(parse_url(url))
+    except KnowledgeError:
+        return "***"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evo.campaign_errors import nearest
 from evo.campaign_yaml import Document
 from genome.ir.kernel import Param
@@ -23,13 +25,20 @@ def dtype_of(ctype: str) -> str | None:
     return _DTYPE_OF.get(ctype[:-1]) if ctype[-1:] in "234" else None
 
 
-def choose_entry(entry: str | None, source: str, path: str, document: Document) -> str:
-    """The entry that the campaign names, else the only one of the file.
+def choose_entry(
+    entry: str | None,
+    source: str,
+    path: str,
+    document: Document,
+    defines: Sequence[tuple[str, str]],
+    include_dirs: Sequence[str],
+) -> str:
+    """The entry that the campaign names, else the only one of the file as the campaign has it preprocessed.
 
     Raises:
         CampaignError: If it is not there, or not unique.
     """
-    names = entries(source, path)
+    names = entries(source, path, defines=defines, include_dirs=include_dirs)
     if not names:
         raise document.error(("kernel", "source"), f"{path} holds no __global__ function")
     if entry is None:

@@ -17,7 +17,23 @@ FieldPath = tuple[str | int, ...]
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads ``1e-4`` as a number, as YAML 1.2 and every person does; dates stay text."""
+    """SafeLoader that reads ``1e-4`` as a number, as YAML 1.2 and every person does; dates stay text.
+
+    It takes no aliases: a short file of them stands for a document without end.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Composes one node.
+
+        Raises:
+            yaml.composer.ComposerError: At an alias.
+        """
+        if self.check_event(yaml.AliasEvent):
+            event: yaml.AliasEvent = self.peek_event()  # type: ignore[no-untyped-call]
+            text = f"the alias *{event.anchor} is not followed here; write the value out"
+            raise yaml.composer.ComposerError(None, None, text, event.start_mark)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
 
 
 _Loader.yaml_implicit_resolvers = {

@@ -33,13 +33,19 @@ def signature(
     return parameters(instantiate(find_entry(found, entry, path), template_args, path), path)
 
 
-def entries(source: str, path: str = "kernel.cu") -> tuple[str, ...]:
+def entries(
+    source: str,
+    path: str = "kernel.cu",
+    *,
+    defines: Sequence[tuple[str, str]] = (),
+    include_dirs: Sequence[str] = (),
+) -> tuple[str, ...]:
     """Names of the ``__global__`` functions that have a body, in the order of the file.
 
     Raises:
         SourceError: If the file cannot be preprocessed.
     """
-    found = items(preprocess(source, path).tokens)
+    found = items(preprocess(source, path, defines, include_dirs).tokens)
     return tuple(dict.fromkeys(item.names[0] for item in found if item.kind == "kernel" and item.body >= 0))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -46,6 +48,50 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "reference.py").write_text("def product(inputs, sizes):\n    return inputs['A'] @ inputs['B']\n")
     (tmp_path / "campaign.yaml").write_text(GOOD)
     return tmp_path
+
+
+def test_entry_is_looked_up_under_the_campaigns_macros_and_includes(folder: Path) -> None:
+    (folder / "shapes").mkdir()
+    (folder / "shapes" / "names.h").write_text("#define NAME(x) x##_wide\n")
+    source = KERNEL.replace("matmul", "NAME(matmul)")
+    guarded = f'#ifdef WITH_PRODUCT\n#include "names.h"\n{source}\n#endif\n'
+    (folder / "kernel.cu").write_text(guarded)
+    text = GOOD.replace("entry: matmul", "defines: {WITH_PRODUCT: 1}, include: [shapes]")
+    (folder / "campaign.yaml").write_text(text)
+    assert load_campaign(folder / "campaign.yaml").spec.entry == "matmul_wide"
+
+
+def test_aliases_are_refused_before_they_multiply(folder: Path) -> None:
+    bomb = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    bomb += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    (folder / "campaign.yaml").write_text("\n".join(bomb) + "\n" + GOOD)
+    began = time.monotonic()
+    with pytest.raises(CampaignError, match=r"campaign.yaml:2: .*alias.*\*a0.*write the value out"):
+        load_campaign(folder / "campaign.yaml")
+    assert time.monotonic() - began < 5.0
+    (folder / "campaign.yaml").write_text(GOOD.replace("launch:", "launch: &launch"))
+    assert load_campaign(folder / "campaign.yaml").spec.launch.block == (16, 16, 1)
+
+
+@pytest.mark.parametrize("url, secret", [
+    ("postgresql://me:pa/zz@host/base", "zz"), ("postgresql://me:p%2Fw@host/base?application_name=x", "p%2Fw"),
+    ("postgresql://host/base?user=me&password=hidden", "hidden"),
+    ("postgresql://me:hidden@host/b?sslpassword=other", "other"),
+])  # fmt: skip
+def test_no_password_goes_into_the_settings(folder: Path, url: str, secret: str) -> None:
+    (folder / "campaign.yaml").write_text(f"{GOOD}knowledge: {url}\n")
+    campaign = load_campaign(folder / "campaign.yaml")
+    assert secret not in campaign.settings["knowledge"]
+    assert "***" in unquote(campaign.settings["knowledge"])
+    assert secret in str(campaign.knowledge_url)
+
+
+@pytest.mark.parametrize("url", ["mysql://me:pa/ss@host/base", "postgres:me:hidden@host", "postgresql://me:pass@host"])
+def test_no_password_is_in_the_error(folder: Path, url: str) -> None:
+    (folder / "campaign.yaml").write_text(f"{GOOD}knowledge: {url}\n")
+    with pytest.raises(CampaignError, match="expected auto, none or postgresql") as caught:
+        load_campaign(folder / "campaign.yaml")
+    assert not any(secret in str(caught.value) for secret in ("pa/ss", "hidden", ":pass"))
 
 
 def test_the_good_file_is_good(folder: Path) -> None:
