@@ -23,10 +23,10 @@ from evo.campaign_yaml import Document, Place
 from genome.genes import Gene, Site
 from genome.limits import DeviceLimits
 from genome.spec import Assumptions, KernelSpec, Steering, Tolerance, Tunable
-from knowledge.errors import KnowledgeError
-from knowledge.url import DRIVER, parse_url, shown
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
+from knowledge.errors import KnowledgeError
+from knowledge.url import DRIVER, parse_url, shown
 
 DATABASE_VARIABLE = "EVO_TUNE_DATABASE_URL"
 """Environment variable that names the shared knowledge base when the campaign says ``auto``."""

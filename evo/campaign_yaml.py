@@ -29,7 +29,7 @@ class _Loader(yaml.SafeLoader):
             yaml.composer.ComposerError: At an alias.
         """
         if self.check_event(yaml.AliasEvent):
-            event: yaml.AliasEvent = self.peek_event()  # type: ignore[no-untyped-call]
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
             text = f"the alias *{event.anchor} is not followed here; write the value out"
             raise yaml.composer.ComposerError(None, None, text, event.start_mark)
         node: yaml.Node | None = super().compose_node(parent, index)
