@@ -79,12 +79,21 @@ def _profile(data: Any) -> Profile | None:
     except ValueError:
         bottleneck = Bottleneck.UNKNOWN
     evidence = data.get("evidence")
-    names = ("flops", "bytes", "gflops", "gbytes_per_s", "roofline_fraction")
-    values = (_number(data, name) or 0.0 for name in names)
+
+    def number(name: str) -> float:
+        return _number(data, name) or 0.0
+
     return Profile(
-        bottleneck, evidence if isinstance(evidence, str) else "", *values,
-        measured=strings(data.get("measured", [])), counters=_counters(data.get("counters")),
-    )  # fmt: skip
+        bottleneck,
+        evidence if isinstance(evidence, str) else "",
+        number("flops"),
+        number("bytes"),
+        number("gflops"),
+        number("gbytes_per_s"),
+        number("roofline_fraction"),
+        strings(data.get("measured", [])),
+        _counters(data.get("counters")),
+    )
 
 
 def _counters(data: Any) -> tuple[tuple[str, float], ...]:
