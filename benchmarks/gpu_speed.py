@@ -96,10 +96,8 @@ def variants(spec: KernelSpec, evaluator: LocalEvaluator, count: int) -> tuple[l
     start = time.monotonic()
     everything, target, limits = transforms(), evaluator.target, evaluator.limits
     root = Parent(Genome(), "", 1.0)
-    context = AgentContext(
-        (root,), root, lru_cache(512)(lambda genome: moves(spec, genome, everything, target, limits)), lambda genome: False, target,
-        evaluator.device,
-    )  # fmt: skip
+    applicable = lru_cache(512)(lambda genome: moves(spec, genome, everything, target, limits))
+    context = AgentContext((root,), root, applicable, lambda genome: False, target, evaluator.device)
     shapes = list(itertools.product((4, 8), (4, 8), (8, 16, 32), (8, 16), (0, 8), (0, 2, 4), (0, 4), (0, 8, 16)))
     found: dict[str, Variant] = {}
     for index in np.random.default_rng(SEED).permutation(len(shapes)):

@@ -13,7 +13,7 @@ from evaluator.backend import Binary, Peaks
 from evaluator.oracle import Reference
 from evaluator.result import Evaluation, Status, Timing
 from evaluator.settings import EvaluatorSettings
-from genome.spec import KernelSpec
+from genome.spec import KernelSpec, ProblemSize
 from genome.variant import Variant
 
 
@@ -142,6 +142,14 @@ class CompareJob:
     prepared: tuple[Prepared, ...]
     budget_s: float
     turn: int
+
+
+@dataclass(frozen=True)
+class CountJob:
+    """To a device process under a profiler: run this once at a size, then end. It answers with the size's label."""
+
+    prepared: Prepared
+    size: ProblemSize
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from types import TracebackType
 
 from evaluator.accounts import Accounts, StageCost
 from evaluator.api import Comparison, Compiled, EvaluatorError, Event, Measured
+from evaluator.counting import count
+from evaluator.cuda.counters import counted_profile, ncu
 from evaluator.desk import DeviceDesk
 from evaluator.devices import environment_of, facts_of
 from evaluator.drift import DriftWatch
@@ -195,6 +197,20 @@ class LocalEvaluator:
         proof = Proof(lane, self._spec, self._seed, self._settings)
         comparisons = proof.run(start, prepared, [variant.digest() for variant in champions], processes, progress)
         return tuple(map(self._inspected, comparisons, prepared))
+
+    def counted(self, variant: Variant, evaluation: Evaluation) -> Evaluation:
+        """The evaluation with hardware counters in its profile, where a profiler may read them (blocks for seconds).
+
+        Everywhere else, and for a fallback, it comes back as it is.
+        """
+        self._check_open()
+        program = ncu() if self._facts.target is Target.CUDA else ""
+        size = next((size for size in self._spec.sizes if size.label == evaluation.size), None)
+        prepared = self._compile_now(variant) if program and size and evaluation.profile else ""
+        if isinstance(prepared, str) or size is None or evaluation.profile is None or evaluation.fallback:
+            return evaluation
+        found = count(program, self._desk.lane.greeting, prepared, size, self._environment, self._session.folder)
+        return replace(evaluation, profile=counted_profile(evaluation.profile, found.values))
 
     def close(self) -> None:
         """See ``Evaluator.close``."""

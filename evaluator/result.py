@@ -82,6 +82,7 @@ class Profile:
         gflops: Achieved GFLOP/s.
         gbytes_per_s: Achieved GB/s of compulsory traffic.
         roofline_fraction: Achieved share of the roofline at this intensity, 0..1.
+        counters: (name, value) of hardware counters, where there are any.
     """
 
     bottleneck: Bottleneck
@@ -92,6 +93,7 @@ class Profile:
     gbytes_per_s: float = 0.0
     roofline_fraction: float = 0.0
     measured: tuple[str, ...] = ()
+    counters: tuple[tuple[str, float], ...] = ()
 
     @property
     def intensity(self) -> float:

@@ -11,6 +11,7 @@ from evaluator.devices import open_backend
 from evaluator.face_off import face_off, rehearse
 from evaluator.messages import (
     CompareJob,
+    CountJob,
     Fatal,
     MeasureJob,
     OpenJob,
@@ -27,6 +28,7 @@ from evaluator.process import attach
 from evaluator.result import Evaluation
 from evaluator.retime import retime
 from evaluator.station import Station, bind_all
+from genome.spec import ProblemSize
 
 
 def open_baseline(station: Station, baseline: Prepared) -> Outcome | Fatal:
@@ -58,6 +60,20 @@ def remember(station: Station, baseline: Prepared, evaluations: tuple[Evaluation
     station.baseline_results = {evaluation.size: evaluation for evaluation in evaluations}
 
 
+def run_once(station: Station, prepared: Prepared, size: ProblemSize) -> str:
+    """Runs a variant at a size as timed runs do. Empty, or why not."""
+    station.variant = prepared.variant.digest()
+    try:
+        bench, call = station.bench(size), bind_all(station, prepared, (size,))[size.label]
+        if call is None:
+            return f"the variant does not run at {size.label}"
+        station.load_for_timing(bench, call)
+        bench.run(station.backend.load(prepared.binary), call)
+    except (BackendFailure, EvaluatorError) as error:
+        return str(error)
+    return ""
+
+
 def _get_ready(station: Station, baseline: Prepared) -> None:
     """Opens a GPU, which takes the better part of a second, before the first variant comes."""
     if station.backend.info.kind == "gpu":
@@ -85,6 +101,9 @@ def main() -> None:
             case RehearseJob(prepared=prepared):
                 small, _ = split_checks(station)
                 connection.send(Rehearsed(rehearse(station, prepared, small)))
+                return
+            case CountJob(prepared=prepared, size=size):
+                connection.send(run_once(station, prepared, size))
                 return
             case CompareJob():
                 connection.send(face_off(station, job))

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("cupy", reason="CuPy is not installed (extras cuda13, cuda12)")
 
 from evaluator.api import Measured
+from evaluator.cuda.counters import ncu
 from evaluator.devices import list_devices
 from evaluator.pool import LocalEvaluator
 from evaluator.result import Status
@@ -61,3 +62,23 @@ class TestCuda(EvaluatorContract):
         assert isinstance(measured, Measured)
         resources = measured.evaluations[0].resources
         assert resources.registers and resources.spills_bytes == 0 and resources.occupancy
+
+    def test_counters_of_the_hardware_join_the_profile(self, evaluator: LocalEvaluator) -> None:
+        if not ncu():
+            pytest.skip("ncu is not on PATH")
+        variant = self.variant(GOOD + "\n// counted")
+        measured = self.result(evaluator, variant)
+        assert isinstance(measured, Measured)
+        counted = evaluator.counted(variant, measured.evaluations[0])
+        assert counted.profile is not None
+        if not counted.profile.counters:
+            pytest.skip("ncu may not read the counters here")
+        counters = dict(counted.profile.counters)
+        assert counters["threads_per_instruction"] > 0 and counters["duration_ns"] > 0
+        assert "counters" in counted.profile.measured
+
+    def test_clocks_are_noted(self, evaluator: LocalEvaluator) -> None:
+        measured = self.result(evaluator, self.variant(GOOD + "\n// clocks"))
+        assert isinstance(measured, Measured)
+        timing = measured.evaluations[0].timing
+        assert timing is not None and 0 <= timing.core_mhz < 5000
