@@ -18,6 +18,7 @@ from evo.report.charts import roofline_png
 from evo.report.files import write_atomic
 from evo.report.summary import milliseconds
 from evo.verify import read_claim
+from evo.wire import transforms
 
 _WIDTH = 100  # of the table; narrower terminals wrap it rather than lose a figure
 
@@ -33,7 +34,7 @@ def profile(campaign: Path, genome: Path | None, device: str | None, picture: Pa
 
     Peaks are measured on this device once and kept. Each figure says whether it was measured or estimated.
     """
-    plan = load_campaign(campaign, Overrides(device=device))
+    plan = load_campaign(campaign, Overrides(device=device), transforms())
     result = profile_kernel(plan, read_claim(genome, campaign) if genome else None)
     if picture:
         drawn = roofline_png(result.device, _profiles(result.before), _profiles(result.after))

@@ -41,7 +41,7 @@ def run(
     knowledge: str | None,
 ) -> None:
     """Evolves the kernel of the CAMPAIGN file within its budget."""
-    plan = load_campaign(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge))
+    plan = load_campaign(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge), transforms())
     _check(plan, campaign, resume, "--output" if output else f"{campaign}: output")
     result = _evolve(plan, resume)
     if as_json:

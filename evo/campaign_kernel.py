@@ -57,8 +57,9 @@ def check_signature(spec: KernelSpec, document: Document) -> None:
         CampaignError: At the first that does not.
         SourceError: If the front end cannot read the kernel.
     """
+    tunable = tuple((macro.name, macro.values[0]) for macro in spec.tunables)
     kernel = parse_kernel(
-        spec.source, spec.entry, path=spec.path, template_args=spec.template_args, defines=spec.defines,
+        spec.source, spec.entry, path=spec.path, template_args=spec.template_args, defines=(*spec.defines, *tunable),
         include_dirs=spec.include_dirs,
     )  # fmt: skip
     signature = ", ".join(param.name for param in kernel.params)

@@ -12,7 +12,7 @@ from evaluator.api import Comparison, EvaluatorError
 from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
 from evo.reading import open_baseline
-from evo.wire import build
+from evo.wire import build, transforms
 from genome.genes import Genome
 from genome.variant import Rejection
 
@@ -109,7 +109,7 @@ def verify(
         CampaignError: If the campaign file is wrong, or the genome gives nothing that can run here.
         EvaluatorError, DeviceError: If the device or the baseline cannot be used.
     """
-    campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device))
+    campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device), transforms())
     with build(replace(campaign, use_knowledge=False)) as parts:
         opened = open_baseline(parts, campaign.spec.sizes)
         variant = opened.parts.lower(claim.genome)
