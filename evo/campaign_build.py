@@ -12,9 +12,11 @@ from typing import Any
 
 from evaluator.oracle import Reference
 from evo.campaign_arguments import build_args, build_launch, build_sizes
-from evo.campaign_check import check_launch, check_memory, check_promises, check_shapes, check_tunables
+from evo.campaign_check import check_launch, check_promises, check_shapes, check_tunables
 from evo.campaign_kernel import check_signature, choose_entry
+from evo.campaign_memory import check_memory, machine_memory
 from evo.campaign_model import CampaignModel
+from evo.campaign_notes import campaign_notes
 from evo.campaign_paths import check_output, find_function, included_folders, read_source
 from evo.campaign_sizes import generate_check_sizes
 from evo.campaign_steering import check_steering
@@ -71,6 +73,7 @@ def build_campaign(
         epsilon=model.epsilon,
         surrogate=model.surrogate,
         settings=_settings(document.data),
+        notes=campaign_notes(spec),
     )
 
 
@@ -104,7 +107,7 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
     check_shapes(draft, document)
     spec = _with_checks(draft, model, document)
     check_launch(spec, document)
-    check_memory(spec, document)
+    check_memory(spec, document, model.reference is not None, machine_memory())
     check_promises(spec, document)
     check_tunables(spec, document)
     check_signature(spec, document)

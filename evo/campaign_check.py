@@ -1,4 +1,4 @@
-"""Checks across the fields of a campaign that need no source: shapes, launch, memory, and whether promises hold."""
+"""Checks across the fields of a campaign that need no source: shapes, launch, and whether promises hold."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from evo.campaign_yaml import Document, FieldPath
 from genome.limits import DeviceLimits
 from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import DTYPES, KernelSpec, ProblemSize
-
-MAX_BYTES = 192 << 30
-"""More than any supported device has."""
 
 MAX_SHARED_BYTES = 227 << 10
 """The most dynamic shared memory that a block can get on any supported GPU (sm_90)."""
@@ -90,24 +87,6 @@ def _check_grid(spec: KernelSpec, size: ProblemSize, limits: DeviceLimits, docum
                 axis_path(document, field, axis),
                 f"expected 1 to {limits.max_grid[axis]} blocks along {AXES[axis]}, got {blocks} at {size.label}",
             )
-
-
-def check_memory(spec: KernelSpec, document: Document) -> None:
-    """All arrays together fit into the largest device there is.
-
-    Raises:
-        CampaignError: With the size that does not fit.
-    """
-    for field, sizes in (("sizes", spec.sizes), ("check_sizes", spec.check_sizes)):
-        for number, size in enumerate(sizes):
-            total = sum(
-                math.prod(arg.extent(size.env)) * DTYPES[arg.dtype][1] for arg in spec.args if not arg.is_scalar
-            )
-            if total > MAX_BYTES:
-                raise document.error(
-                    (field, number),
-                    f"the arrays need {total / 2**30:.0f} GiB at {size.label}, more than any device has",
-                )
 
 
 def check_promises(spec: KernelSpec, document: Document) -> None:

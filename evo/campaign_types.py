@@ -53,6 +53,7 @@ class Campaign:
         surrogate: False measures every proposal.
         processes: Fresh processes of the final comparison.
         settings: The validated file with overrides applied, as plain data.
+        notes: Remarks on what the campaign allows, for the report.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Campaign:
     surrogate: bool = True
     processes: int = 5
     settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,7 @@ def assemble(
         contract=contract(campaign),
         pipeline=pipeline_for(evaluator.device.kind, EvaluatorSettings().compiler_count()),
         versions=versions(evaluator),
+        notes=campaign.notes,
         reading=spec.reading,
         read_as=read_as if spec.source else None,
     )

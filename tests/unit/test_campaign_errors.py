@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from evo import campaign_build
 from evo.campaign import CampaignError, Overrides, load_campaign
 from genome.source.frontend import SourceError
 
@@ -176,6 +177,48 @@ def test_a_number_of_thousands_of_digits_names_its_line(folder: Path) -> None:
     with pytest.raises(CampaignError, match=r"campaign\.yaml:17: .*5000 characters") as caught:
         load_campaign(path)
     assert "\n" not in str(caught.value)
+
+
+def test_sizes_over_the_machines_memory_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A and B: 32 MiB each; twice, with C in float64 twice (128 MiB), and both as float64 for the reference."""
+    path = folder / "campaign.yaml"
+    path.write_text(GOOD.replace("M: 64, N: 48, K: 32", "M: 2048, N: 4096, K: 2048"))
+    needed = 2 * (16 + 32 + 64) + 2 * (16 + 32)
+    monkeypatch.setattr(campaign_build, "machine_memory", lambda: needed << 20)
+    load_campaign(path)
+    monkeypatch.setattr(campaign_build, "machine_memory", lambda: (needed << 20) - 1)
+    with pytest.raises(
+        CampaignError, match=r"campaign\.yaml:14: sizes\[0\]: needs 0\.078 GiB of arrays .* machine has"
+    ):
+        load_campaign(path)
+    monkeypatch.setattr(campaign_build, "machine_memory", lambda: 0)
+    load_campaign(path)
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ("tolerance: {rtol: 0.5}", "off by 50%"),
+        ("tolerance: {norm: 2}", "off by 200%"),
+        ("tolerance: {atol: 10}", "tolerance.atol is 10"),
+        ("", ""),
+    ],
+)
+def test_loose_tolerances_are_remarked(folder: Path, extra: str, words: str) -> None:
+    path = folder / "campaign.yaml"
+    path.write_text(GOOD + extra + "\n")
+    notes = load_campaign(path).notes
+    assert len(notes) == bool(words) and all(words in note for note in notes)
+
+
+def test_inputs_of_zeros_are_remarked(folder: Path) -> None:
+    path = folder / "campaign.yaml"
+    zeros = GOOD.replace("shape: [M, K]}", "shape: [M, K], init: zeros}")
+    path.write_text(zeros)
+    assert load_campaign(path).notes == ()
+    path.write_text(zeros.replace("shape: [K, N]}", "shape: [K, N], init: {kind: constant, value: 0}}"))
+    (note,) = load_campaign(path).notes
+    assert "every input (A, B) is filled with zeros" in note
 
 
 def test_several_problems_are_all_told(folder: Path) -> None:
