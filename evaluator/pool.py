@@ -192,6 +192,8 @@ class LocalEvaluator:
         if isinstance(start, str):
             raise EvaluatorError(f"the untransformed kernel does not compile: {start}")
         prepared = [self._compile_now(variant) for variant in champions]
+        if self._on_gpu:
+            self._desk.lane.stop()  # its buffers and copies may leave no room on the device, and the proof is alone
         greeting = [self._setup, RestoreJob(start, self._baseline)]
         lane = Lane("evaluator.worker", self._session.folder / "proof.log", self._environment, greeting)
         proof = Proof(lane, self._spec, self._seed, self._settings)
