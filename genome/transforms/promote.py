@@ -8,7 +8,7 @@ from dataclasses import replace
 from genome.analysis.effects import effects, element_type
 from genome.conditions import sized
 from genome.genes import ParamValue, Site
-from genome.ir.expr import Binary, Expr, Index, Var, accesses, conjunction, names, rewrite
+from genome.ir.expr import Binary, Expr, Index, Var, accesses, names, rewrite
 from genome.ir.kernel import AtLeast, Condition, Kernel
 from genome.ir.poly import poly
 from genome.ir.stmt import (
@@ -32,7 +32,7 @@ class Promote:
     Legal if the address does not change in the loop and nothing else in the loop may touch the element: every other
     access in the loop goes to another array, and those are known not to overlap (``assume.no_alias``) or are private.
     The update must stand under no condition: an element that the loop does not touch may not be there, or may be
-    another thread's. A loop that may not run is guarded, on the host where its bounds are sizes, else in front of it.
+    another thread's. A loop that may not run is guarded, on the host where its bounds are sizes, else in front.
     Source: Callahan, Carr and Kennedy, "Improving register allocation for subscripted variables", PLDI 1990.
     """
 
@@ -56,6 +56,9 @@ class Promote:
             return Refusal(f"no loop accumulates into {site.label}")
         for loop, access in found:
             seen = effects((loop,))
+            needed = _needed(loop, access, _steady(kernel)) or ()
+            if not all(sized(context.spec, condition) for condition in needed):
+                return Refusal("an inner loop may not run, and the host cannot tell")
             if access.array in _bound_arrays(loop):
                 return Refusal(f"the bounds of the loop over {loop.var} read {access.array}")
             if seen.opaque or seen.barriers or seen.calls:
@@ -78,11 +81,12 @@ class Promote:
                 return kernel
             loop, access = found
             name = kernel.fresh(f"{site.label}_acc")
-            runs = _runs(loop, access) or []
-            known = [_on_host(lower, upper) for lower, upper in runs]
-            if all(sized(context.spec, condition) for condition in known):
-                kernel, runs = kernel.require(*known), []
-            guard = conjunction([Binary("<", lower, upper) for lower, upper in runs])
+            kernel = kernel.require(*(_needed(loop, access, _steady(kernel)) or ()))
+            guard = None
+            if not loop.trip and sized(context.spec, _on_host(loop)):
+                kernel = kernel.require(_on_host(loop))
+            elif not loop.trip:
+                guard = Binary("<", loop.lower, loop.upper)
             kernel = replace(kernel, body=map_stmts(kernel.body, _promoter(loop, access, name, ctype, guard)))
 
     def describe(self, site: Site, params: Params) -> str:
@@ -90,27 +94,32 @@ class Promote:
         return f"{site.label} is accumulated in a register and stored once"
 
 
-def _on_host(lower: Expr, upper: Expr) -> Condition:
-    return AtLeast((poly(upper) - poly(lower)).to_expr(), 1)
+def _on_host(loop: Loop) -> Condition:
+    """That the loop is not empty, as the host can check it."""
+    return AtLeast((poly(loop.upper) - poly(loop.lower)).to_expr(), 1)
+
+
+def _steady(kernel: Kernel) -> frozenset[str]:
+    """Scalar parameters that never change."""
+    return frozenset(p.name for p in kernel.params if not p.pointer) - set(written_names(kernel.body))
 
 
 def _bound_arrays(loop: Loop) -> set[str]:
     return {access.array for bound in (loop.lower, loop.upper) for access in accesses(bound)}
 
 
-def _runs(loop: Loop, access: Index) -> list[tuple[Expr, Expr]] | None:
-    """(lower, upper) of the loops that must run at least once for the element to be updated whenever ``loop`` is
-    reached; None if no such bounds tell, as under a condition.
+def _needed(loop: Loop, access: Index, steady: frozenset[str]) -> tuple[Condition, ...] | None:
+    """What makes every iteration of the loop update the element: that inner loops over sizes are not empty; None if
+    nothing does, as under a condition.
     """
-    own = [] if loop.trip else [(loop.lower, loop.upper)]
-    changing = _changing(loop)
     for stmt in loop.body:
         if isinstance(stmt, Assign) and stmt.target == access:
-            return own
+            return ()
         if isinstance(stmt, Loop):
-            inner = _runs(stmt, access)
-            if inner is not None and not any(set(names(e)) & changing for pair in inner for e in pair):
-                return own + inner
+            inner = _needed(stmt, access, steady)
+            sizes = {*names(stmt.lower), *names(stmt.upper)} <= steady
+            if inner is not None and (stmt.trip or (sizes and stmt.trip is None)):
+                return inner if stmt.trip else (_on_host(stmt), *inner)
     return None
 
 
@@ -150,7 +159,7 @@ def _accumulators(kernel: Kernel) -> list[tuple[Loop, Index]]:
             target = inner.target
             fixed = not any(set(names(sub)) & changing for sub in target.subscripts)
             updates = inner.op != "=" or target in set(accesses(inner.value))
-            sure = fixed and _runs(stmt, target) is not None
+            sure = fixed and _needed(stmt, target, _steady(kernel)) is not None
             if target.array in pointers and sure and updates and not any(f[1] == target for f in found):
                 found.append((stmt, target))
     return found

@@ -85,6 +85,10 @@ __global__ void quarter(const float* x, const int* len, float* C, int n, int m, 
             if (i % 4 == 0 && i / 4 < m) C[i / 4] += x[i * K + j];
         }
         for (int j = 0; j < len[i] - 250; j++) C[m + i] += 1.0f;
+        for (int j = 0; j < K; j++) {
+            for (int d = 0; d < len[i] - 200; d += 2) C[m + i] += x[i * K + j];
+            for (int d = i % 3; d < K; d++) C[m + i] += 0.5f;
+        }
     }
 }
 
