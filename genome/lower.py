@@ -40,7 +40,8 @@ def lower(
         return Rejection(genome, f"the campaign's restriction {broken} does not hold", "restriction")
     result = replay(spec, genome, transforms, Context(spec, target, limits))
     source_form = _is_source_form(result)
-    kernel = spec_kernel(spec, result.kernel.macros) if source_form else seal(result.kernel)
+    opencl = target is Target.OPENCL
+    kernel = spec_kernel(spec, result.kernel.macros) if source_form else seal(result.kernel, closed=opencl)
     kernel = replace(
         kernel,
         params=result.kernel.params,
@@ -89,8 +90,14 @@ def _untouched(spec: KernelSpec, kernel: Kernel, target: Target) -> str:
     return print_kernel(kernel, target)
 
 
-def seal(kernel: Kernel) -> Kernel:
-    """The kernel in one body: body and tail under the condition that tells them apart, inside what surrounds them."""
+def seal(kernel: Kernel, closed: bool = False) -> Kernel:
+    """The kernel in one body: body and tail under the condition that tells them apart, inside what surrounds them.
+
+    Args:
+        kernel: Mapped, or with its axes still open (it then stays as it is).
+        closed: Put a barrier behind the path of whole blocks if it holds others. PoCL 3.0 with LLVM 14 was seen to drop
+            the condition of ``if (lane == 0) y[r] += s;`` there, once the other path had a like one.
+    """
     if not kernel.mapped:
         return kernel
     barriers = effects(kernel.body).barriers
@@ -99,7 +106,8 @@ def seal(kernel: Kernel) -> Kernel:
     body = kernel.body
     if inside is not None:
         tail: Body = () if kernel.single and not barriers else kernel.tail or ()
-        body = (If(inside, body, tail),)
+        end: Body = (Barrier(),) if closed and barriers and tail and not isinstance(body[-1], Barrier) else ()
+        body = (If(inside, (*body, *end), tail),)
     again: Body = (Barrier(),) if barriers else ()  # shared arrays are written anew in the next round
     for loop in reversed(kernel.rounds):
         body = (replace(loop, body=(*loop.body, *body, *again)),)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genome.genes import Gene, Genome
+from genome.genes import Gene, Genome, Site
 from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves
@@ -248,6 +248,47 @@ def test_each_transform_alone_keeps_the_result(case: Case, opencl_run) -> None:
         assert_same(case, variant, opencl_run)
         tried += 1
     assert tried >= case.least
+
+
+def gene(name: str, label: str, **params: int) -> Gene:
+    return Gene.of(name, Site(label, label), **params)
+
+
+CHOSEN = {
+    "several rows a block, a sum in place": (
+        "rowsum", gene("cooperate", "r", threads=32, inner=1), gene("block_shape", "r", threads=2)),
+    "several rows a block, strips, adjacent columns": (
+        "rowsum", gene("cooperate", "r", threads=64, inner=2), gene("block_shape", "r", threads=2),
+        gene("strip", "c_outer", factor=4)),
+    "rows, wide and striding": (
+        "softmax", gene("cooperate", "r", threads=64, inner=4), gene("grid_stride", "r", blocks=1),
+        gene("vectorise", "x", width=4)),
+    "rows of a matrix times a vector, wide": (
+        "gemv", gene("cooperate", "r", threads=64, inner=8), gene("vectorise", "A", width=8),
+        gene("vectorise", "x", width=8), gene("unroll", "j_outer", factor=2)),
+    "a striding cascade of wide loads": (
+        "sum", gene("grid_stride", "i", blocks=1), gene("coarsen_blocked", "i", factor=8), gene("cascade", "total"),
+        gene("register_tile", "instances"), gene("vectorise", "x", width=8)),
+    "striding bins of wide loads": (
+        "hist", gene("grid_stride", "i", blocks=1), gene("coarsen_blocked", "i", factor=4),
+        gene("register_tile", "instances"), gene("privatise", "bins", copies=2), gene("vectorise", "data", width=4)),
+    "a turned store, wide both ways": (
+        "transpose", gene("coarsen_blocked", "x", factor=4), gene("coarsen_strided", "y", factor=4),
+        gene("transpose_tile", "out", pad=1, width=4), gene("vectorise", "in", width=4),
+        gene("vectorise", "out", width=4)),
+    "a turned store of fewer elements than threads": (
+        "transpose", gene("transpose_tile", "out", pad=1, width=4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_chosen_composition_keeps_the_result(name: str, opencl_run) -> None:
+    entry, *genes = CHOSEN[name]
+    case = next(case for case in CASES if case.name == entry)
+    variant = lower(spec_of(case), Genome(tuple(genes)), BUILTIN, Target.OPENCL, LIMITS)
+    assert isinstance(variant, Variant), variant
+    assert not variant.skipped
+    assert_same(case, variant, opencl_run)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
