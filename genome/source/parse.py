@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
-from genome.ir.expr import Binary, Call, Const, Expr, Unary, Var, integer, names, walk
+from genome.ir.expr import Binary, Call, Cast, Const, Expr, Unary, Var, integer, names, walk
 from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
 from genome.ir.stmt import (
     Assign,
@@ -21,7 +21,7 @@ from genome.ir.stmt import (
     flatten,
     written_names,
 )  # fmt: skip
-from genome.ir.types import canonical, infer
+from genome.ir.types import INTEGER_TYPES, canonical, infer
 from genome.source.encode import AUTO, OPAQUE, Encoded
 from genome.source.jumps import Jump, jumps, structure
 from genome.source.loops import LoopHead, loop_head, loop_variables
@@ -231,6 +231,11 @@ class _Reader:
         changing = {decl.name for decl in flatten(body) if isinstance(decl, Decl)} | written | {var}
         if jumps(body) or var in written or changing & set(names(upper)) or not _is_pure(upper):
             raise Unsupported("loop")
+        kinds = {**dict.fromkeys(self.names.constants, "int"), **self.names.types}
+        if ctype not in INTEGER_TYPES or infer(upper, kinds) not in INTEGER_TYPES:
+            raise Unsupported("loop over numbers that are not whole")
+        if infer(lower, kinds) not in INTEGER_TYPES:
+            lower = Cast(ctype, lower)
         if head.inclusive:
             upper = increment(upper)
         return Loop(var, lower, upper, body, head.step, unroll=unroll, ctype=ctype)

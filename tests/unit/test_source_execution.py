@@ -256,6 +256,31 @@ MISREAD = {
     "signed cast of an unsigned axis": (
         f"""__global__ void k(const float* x, float* y, int n) {{
         unsigned i = {GLOBAL}; if ((int)i < n - 8) y[i] = x[i]; }}""", 5),
+    "loop to a float bound": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; if (i < n) {{ float s = 0.0f;
+        for (int j = 0; j <= 0.5f * n; j++) s += x[j]; y[i] = s; }} }}""",
+        5),
+    "loop from a float": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; if (i < n) {{ float s = 0.0f;
+        for (int j = 0.7f * n; j < n; j++) s += x[j]; y[i] = s; }} }}""",
+        5),
+    "loop over a float": (
+        f"""__global__ void k(const float* x, float* y, int n) {{
+        int i = {GLOBAL}; if (i < n) {{ float s = 0.0f;
+        for (float t = 0.5f; t < n; t += 1) s += t * x[i]; y[i] = s; }} }}""",
+        5),
+    "loop from below zero to an unsigned bound": (
+        f"""__global__ void k(const float* x, float* y, unsigned n) {{
+        int i = {GLOBAL}; if (i < n) {{ float s = 0.0f;
+        for (int j = -2; j < n; j++) s += x[j + 2]; y[i] = s; }} }}""",
+        5),
+    "loop to an unsigned bound": (
+        f"""__global__ void k(const float* x, float* y, unsigned n) {{
+        int i = {GLOBAL}; if (i < n) {{ float s = 0.0f;
+        for (int j = 1; j <= n - 1u; j++) s += x[j]; y[i] = s; }} }}""",
+        3),
 }  # fmt: skip
 
 
