@@ -25,7 +25,7 @@ from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves
 from genome.operations import flops
-from genome.replay import spec_kernel
+from genome.replay import spec_kernel, unpinned
 from genome.spec import KernelSpec, Reading
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
@@ -104,6 +104,7 @@ def assemble(
     """Binds lowering and moves to this kernel and device."""
     spec = replace(campaign.spec, limits=tighter(evaluator.limits, campaign.spec))
     target, limits = evaluator.target, spec.limits or evaluator.limits
+    plain = unpinned(spec)
     by_name = {transform.name: transform for transform in all_transforms}
 
     def read_as(reading: Reading) -> Parts:
@@ -121,7 +122,7 @@ def assemble(
         surrogate = Surrogate(record.features, device_vector, size_vectors[0], seed=campaign.seed)
     return Parts(
         evaluator=evaluator,
-        lower=lambda genome: lower(spec, genome, all_transforms, target, limits),
+        lower=lambda genome: lower(spec if genome.genes else plain, genome, all_transforms, target, limits),
         moves=lru_cache(maxsize=512)(lambda genome: moves(spec, genome, all_transforms, target, limits)),
         describe=describe,
         agents=all_agents,
@@ -132,7 +133,7 @@ def assemble(
         device_features=device_vector,
         size_features=size_vectors,
         contract=contract(campaign),
-        pipeline=pipeline_for(evaluator.device.kind, EvaluatorSettings().compiler_count()),
+        pipeline=pipeline_for(evaluator.device.kind, EvaluatorSettings().compiler_count(), campaign.budget.evaluations),
         versions=versions(evaluator),
         notes=campaign.notes,
         reading=spec.reading,
@@ -140,13 +141,15 @@ def assemble(
     )
 
 
-def pipeline_for(kind: str, compilers: int) -> Pipeline:
+def pipeline_for(kind: str, compilers: int, evaluations: int) -> Pipeline:
     """How far ahead of the device to work.
 
     Two variants for each compiler keep all of them busy, and three on their way to a GPU (it holds two) let this
-    process think while the device works. A CPU device shares its cores with both: nothing runs beside a timing.
+    process think while the device works. No more than an eighth of the budget is in flight, though: what is proposed
+    ahead is proposed without knowing how those before it ended. A CPU device shares its cores with both: nothing runs
+    beside a timing.
     """
-    return Pipeline(max(8, 2 * compilers), 3) if kind == "gpu" else Pipeline(3, 1)
+    return Pipeline(max(8, min(2 * compilers, evaluations // 8)), 3) if kind == "gpu" else Pipeline(3, 1)
 
 
 def tighter(device: DeviceLimits, spec: KernelSpec) -> DeviceLimits:
