@@ -14,6 +14,7 @@ import click
 
 from evo.campaign import CampaignError
 from evo.campaign_build import DATABASE_VARIABLE
+from evo.init_campaign import template_arguments
 from evo.kernel_file import record_of_file
 from evo.report.summary import milliseconds, times
 from genome.genes import Genome
@@ -33,6 +34,7 @@ def kb() -> None:
 @click.option("--kernel", help="Exact name of a kernel.")
 @click.option("--like", type=click.Path(path_type=Path), help="A .cu file: kernels that compute something like it.")
 @click.option("--entry", help="With --like, where the file holds several kernels.")
+@click.option("--template-args", help="With --like: arguments of a kernel template, in order: float,16.")
 @click.option("--device", help="Part of a device's name or architecture.")
 @click.option("--size", help="Exact size, for example M=512,N=512.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
@@ -42,6 +44,7 @@ def best(
     kernel: str | None,
     like: Path | None,
     entry: str | None,
+    template_args: str | None,
     device: str | None,
     size: str | None,
     limit: int,
@@ -52,7 +55,7 @@ def best(
     if (kernel is None) == (like is None):
         raise CampaignError("give either --kernel NAME or --like FILE.cu")
     _check_size(size)
-    wanted = record_of_file(like, entry) if like is not None else kernel or ""
+    wanted = record_of_file(like, entry, template_arguments(template_args)) if like is not None else kernel or ""
     with _open(url) as base:
         rows = base.best(wanted, device=device, size=size, limit=limit)
     if as_json:

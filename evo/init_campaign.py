@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evo.campaign_errors import nearest
 from evo.campaign_kernel import dtype_of
 from evo.campaign_types import CampaignError
+from evo.init_shapes import Positions, Shape, positions, shapes, size_text
 from genome.analysis.effects import effects
-from genome.ir.expr import Binary, Const, Expr, Var, accesses
+from genome.ir.expr import accesses
 from genome.ir.kernel import Kernel, Param
+from genome.ir.print_tokens import render, split_commas, tokenize
 from genome.ir.stmt import Assign, flatten
 from genome.source.frontend import SourceError, entries, parse_kernel
-from genome.source.signature import signature
+from genome.source.template_guess import template_parameters
+from genome.source.verbatim import verbatim_kernel
+from genome.spec import DTYPES
 
 SIZE_PLACEHOLDER = "FILL_IN"
 """Stands where only the user knows the number; loading the file says so, with the line."""
 
-_BLOCKS = {1: "{x: 256}", 2: "{x: 16, y: 16}", 3: "{x: 8, y: 8, z: 4}"}
+_BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,11 @@ class Draft:
         sizes: Scalar integer parameters: the sizes.
         domain: Iterations along x, y, z in terms of sizes; empty when the index map was not understood.
         read: Arrays that the body reads: one that may be written too is ``inout``.
+        shapes: Of the arrays whose subscripts tell one.
+        block: Threads along x, y, z.
+        template: Arguments of the kernel template, given or guessed.
+        guessed: Remark on the template's arguments where they are a guess; else empty.
+        unsure: True where the domain is a guess.
     """
 
     source: str
@@ -41,10 +50,19 @@ class Draft:
     sizes: tuple[str, ...]
     domain: tuple[str, ...]
     read: frozenset[str] = frozenset()
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    block: tuple[int, ...] = (256,)
+    template: tuple[str, ...] = ()
+    guessed: str = ""
+    unsure: bool = False
 
 
-def init_campaign(kernel: Path, entry: str | None, output: Path, force: bool) -> Path:
+def init_campaign(
+    kernel: Path, entry: str | None, output: Path, force: bool, template_args: Sequence[str] = ()
+) -> Path:
     """Writes the campaign file, and returns its path. An existing file is kept unless ``force``.
+
+    Arguments of a kernel template are guessed where none are given.
 
     Raises:
         CampaignError: If the entry is not clear, or the file is there already.
@@ -53,7 +71,7 @@ def init_campaign(kernel: Path, entry: str | None, output: Path, force: bool) ->
     """
     source = read_kernel(kernel)
     chosen = chosen_entry(entry, source, kernel)
-    text = campaign_text(draft(source, chosen, kernel, _relative(kernel, output)))
+    text = campaign_text(draft(source, chosen, kernel, _relative(kernel, output), template_args))
     try:
         with output.open("w" if force else "x", encoding="utf-8") as file:
             file.write(text)
@@ -85,6 +103,11 @@ def _relative(kernel: Path, output: Path) -> str:
         return str(kernel.resolve())
 
 
+def template_arguments(text: str | None) -> tuple[str, ...]:
+    """``float,3`` as arguments; commas inside angle brackets do not part them."""
+    return tuple(render(group).strip() for group in split_commas(list(tokenize(text)))) if text else ()
+
+
 def chosen_entry(entry: str | None, source: str, path: Path) -> str:
     """The named kernel, else the only one of the file.
 
@@ -101,23 +124,53 @@ def chosen_entry(entry: str | None, source: str, path: Path) -> str:
     return entry or names[0]
 
 
-def draft(source: str, entry: str, path: Path, shown: str) -> Draft:
+def draft(source: str, entry: str, path: Path, shown: str, template_args: Sequence[str] = ()) -> Draft:
     """What can be read from the source; the launch stays open if the body is out of the front end's reach."""
+    template = template_parameters(source, entry, str(path))
+    given = tuple(template_args) or tuple(parameter.guess for parameter in template)
+    guessed = "" if template_args else ", ".join(parameter.name for parameter in template)
     try:
-        kernel: Kernel | None = parse_kernel(source, entry, path=str(path))
+        kernel = parse_kernel(source, entry, path=str(path), template_args=given)
     except SourceError:
-        kernel = None
-    params = kernel.params if kernel else signature(source, entry, str(path))
-    sizes = tuple(p.name for p in params if not p.pointer and (dtype_of(p.ctype) or "").lstrip("u").startswith("int"))
-    if kernel is None:
-        return Draft(shown, entry, params, sizes, ())
-    return Draft(shown, entry, params, sizes, _domain(kernel, sizes), _read(kernel))
+        kernel = verbatim_kernel(source, entry, path=str(path), template_args=given)
+    sizes = tuple(
+        p.name for p in kernel.params if not p.pointer and (dtype_of(p.ctype) or "").lstrip("u").startswith("int")
+    )
+    text = kernel.verbatim or verbatim_kernel(source, entry, path=str(path), template_args=given).verbatim
+    where = positions(kernel, text)
+    domain, unsure = _domain(where, sizes)
+    return Draft(
+        shown, entry, kernel.params, sizes, domain, _read(kernel), shapes(kernel, where, sizes), _block(where), given,
+        guessed, unsure,
+    )  # fmt: skip
+
+
+def _domain(where: Positions, sizes: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """Iterations along each dimension in use, and whether some of them are no more than a guess."""
+    if not sizes and not where.extents:
+        return (), True
+    known = {dim: size_text(upper, sizes) for dim, upper in where.extents.items()}
+    left = [name for name in reversed(sizes) if name not in known.values()] or list(sizes)
+    domain: list[str] = []
+    unsure = False
+    for dim in "xyz"[: where.dims]:
+        text = known.get(dim)
+        if text is None:
+            unsure = True
+            text = sizes[0] if where.dims == 1 and sizes else left.pop(0) if left else "1"
+        domain.append(text)
+    return tuple(domain), unsure
+
+
+def _block(where: Positions) -> tuple[int, ...]:
+    usual = _BLOCKS[where.dims]
+    return tuple(where.threads.get(dim, threads) for dim, threads in zip("xyz", usual, strict=False))
 
 
 def _read(kernel: Kernel) -> frozenset[str]:
     """Arrays whose old values the kernel may use; all of them where a part of it was not looked into."""
     found = effects(kernel.body)
-    if found.opaque or found.calls:
+    if found.opaque or found.calls or kernel.verbatim:
         return frozenset(param.name for param in kernel.params if param.pointer)
     read = {access.array for access in found.reads}
     for stmt in flatten(kernel.body):
@@ -126,43 +179,21 @@ def _read(kernel: Kernel) -> frozenset[str]:
     return frozenset(read)
 
 
-def _domain(kernel: Kernel, sizes: Sequence[str]) -> tuple[str, ...]:
-    extents: dict[str, str] = {}
-    for axis in kernel.axes:
-        text = _size_text(axis.upper, sizes) if axis.upper is not None else None
-        if text is None:
-            return ()
-        extents[axis.dim] = text
-    used = "xyz"[: max(("xyz".index(dim) + 1 for dim in extents), default=0)]
-    return tuple(extents.get(dim, "1") for dim in used)
-
-
-def _size_text(expr: Expr, sizes: Sequence[str]) -> str | None:
-    """The bound as an expression of sizes, or None where it is something else."""
-    match expr:
-        case Const() if expr.value is not None:
-            return str(expr.value)
-        case Var(name):
-            return name if name in sizes else None
-        case Binary(op, left, right) if op in "+-*/%":
-            first, second = _size_text(left, sizes), _size_text(right, sizes)
-            return f"({first} {'//' if op == '/' else op} {second})" if first and second else None
-    return None
-
-
 def campaign_text(found: Draft) -> str:
     """The commented YAML. It is valid as it stands but for the numbers that only the user knows."""
     arrays = [param for param in found.params if param.pointer]
-    shape = _default_shape(found)
-    arguments = "\n".join(_argument(param, found, shape) for param in found.params)
+    arguments = "\n".join(_argument(param, found) for param in found.params)
     sizes = found.sizes or ("N",)
     blanks = ", ".join(f"{name}: {SIZE_PLACEHOLDER}" for name in sizes)
     return _TEMPLATE.format(
         entry=found.entry,
         source=_quoted(found.source),
         arguments=arguments,
-        domain=_domain_text(found, sizes),
-        block=_BLOCKS[max(1, len(found.domain))],
+        template=_template_text(found),
+        domain=_per_axis(found.domain or (sizes[0],)),
+        guess=" A GUESS: look it over." if found.unsure else "",
+        block=_per_axis(tuple(map(str, found.block))),
+        alignment=max([4, *(DTYPES[dtype_of(p.ctype) or "float32"][1] for p in arrays)]),
         blanks=blanks,
         sizes=", ".join(sizes),
         first=sizes[0],
@@ -170,30 +201,38 @@ def campaign_text(found: Draft) -> str:
     )
 
 
-def _domain_text(found: Draft, sizes: Sequence[str]) -> str:
-    if found.domain:
-        return ", ".join(f"{dim}: {_plain(text)}" for dim, text in zip("xyz", found.domain, strict=False))
-    return f"x: {sizes[0]}"
+def _template_text(found: Draft) -> str:
+    if not found.template:
+        return "# template_args: [float, 16]         # for a kernel template, in order"
+    note = f" # {found.guessed}: a guess, put in what you launch it with" if found.guessed else ""
+    return f"template_args: [{', '.join(map(_quoted, found.template))}]{note}"
 
 
-def _plain(text: str) -> str:
-    return text[1:-1] if text.startswith("(") and text.endswith(")") and text.count("(") == 1 else text
+def _per_axis(texts: Sequence[str]) -> str:
+    return ", ".join(f"{dim}: {text}" for dim, text in zip("xyz", texts, strict=False))
 
 
-def _default_shape(found: Draft) -> str:
+def _default_shape(found: Draft) -> Shape:
     """Extents of the launch, slowest first: right for arrays that every thread owns one element of."""
-    extents = [_plain(text) for text in reversed(found.domain)] or [(found.sizes or ("N",))[0]]
-    return f"[{', '.join(extents)}]"
+    extents = tuple(reversed(found.domain)) or ((found.sizes or ("N",))[0],)
+    return Shape(extents, "a guess from the launch: its subscripts do not tell")
 
 
-def _argument(param: Param, found: Draft, shape: str) -> str:
+def _argument(param: Param, found: Draft) -> str:
     dtype = dtype_of(param.ctype) or "float32"
-    note = "" if dtype_of(param.ctype) else f" # {param.ctype} in the kernel: check the dtype"
+    notes = [] if dtype_of(param.ctype) else [f"{param.ctype} in the kernel: check the dtype"]
     if param.pointer:
+        shape = found.shapes.get(param.name) or _default_shape(found)
         role = "in" if param.const else "inout" if param.name in found.read else "out"
-        return f"  - {{name: {param.name}, dtype: {dtype}, shape: {shape}, role: {role}}}{note}"
+        notes += [shape.note] if shape.note else []
+        extents = ", ".join(shape.extents)
+        return f"  - {{name: {param.name}, dtype: {dtype}, shape: [{extents}], role: {role}}}{_remark(notes)}"
     value = param.name if param.name in found.sizes else "1.0"
-    return f"  - {{name: {param.name}, dtype: {dtype}, value: {value}}}{note}"
+    return f"  - {{name: {param.name}, dtype: {dtype}, value: {value}}}{_remark(notes)}"
+
+
+def _remark(notes: Sequence[str]) -> str:
+    return f" # {'; '.join(notes)}" if notes else ""
 
 
 def _quoted(text: str) -> str:
@@ -209,7 +248,7 @@ name: {entry}
 kernel:
   source: {source}
   entry: {entry}
-  # template_args: [float, 16]         # for a kernel template, in order
+  {template}
   # defines: {{NAME: value}}             # macros
   # include: [include]                 # folders of included files
 
@@ -220,14 +259,14 @@ kernel:
 #   role:  in, out (written only) or inout (read and written). Written here: {outputs}
 #   init:  uniform | normal | integers | constant | zeros | arange | permutation | file, with their numbers:
 #          {{kind: uniform, low: -1, high: 1}}, {{kind: normal, mean: 0, std: 2}}, {{kind: file, path: data.npy}}
-# The shapes below are guesses from the launch: a signature does not tell them.
+# The shapes below are read off the kernel's subscripts: look them over.
 arguments:
 {arguments}
 
 launch:
-  domain: {{{domain}}} # iterations along each axis; the grid is ceil(domain / block)
+  domain: {{{domain}}} # iterations along each axis; the grid is ceil(domain / block).{guess}
   # grid: {{x: {first}}}                 # instead of a domain, where blocks are not a cover of it (a block a row, say)
-  block: {block}
+  block: {{{block}}}
   # shared_bytes: 0                    # dynamic shared memory
 
 # Tuned on these: fitness is the weighted geometric mean of the speed-ups.
@@ -244,7 +283,7 @@ reference: none
 # What you promise beyond what the source proves. Each one allows more.
 assume:
   no_alias: false                      # arrays do not overlap: true allows restrict, tiles, registers for sums
-  alignment: 4                         # bytes that every pointer is a multiple of; cudaMalloc gives 256
+  alignment: {alignment}                         # bytes that every pointer is a multiple of; cudaMalloc gives 256
   # divisible: {{{first}: 8}}              # by scalar parameter
   # ranges: {{{first}: [1, 65536]}}
   reassociation: false                 # sums of floating-point numbers may be reordered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from evo.campaign_kernel import dtype_of
@@ -13,15 +14,17 @@ from knowledge.features import kernel_record
 from knowledge.records import KernelRecord
 
 
-def record_of_file(path: Path, entry: str | None) -> KernelRecord:
+def record_of_file(path: Path, entry: str | None, template_args: Sequence[str] = ()) -> KernelRecord:
     """Digest and features of the kernel in a ``.cu`` file, as a campaign of it would have them.
+
+    Arguments of a kernel template are guessed where none are given.
 
     Raises:
         CampaignError: If the file or the entry is not there.
         SourceError: If the kernel cannot be parsed.
     """
     source = read_kernel(path)
-    found = draft(source, chosen_entry(entry, source, path), path, str(path))
+    found = draft(source, chosen_entry(entry, source, path), path, str(path), template_args)
     first = SizeExpr((found.sizes or ("N",))[0])
     args = tuple(
         ArgSpec(
@@ -35,5 +38,6 @@ def record_of_file(path: Path, entry: str | None) -> KernelRecord:
     )
     domain = tuple(SizeExpr(extent) for extent in found.domain) or (first,)
     block = {1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}[len(domain)]
-    spec = KernelSpec(found.entry, source, found.entry, args, LaunchSpec(block, domain), (), path=str(path))
+    spec = KernelSpec(found.entry, source, found.entry, args, LaunchSpec(block, domain), (),
+                      template_args=found.template, path=str(path))  # fmt: skip
     return kernel_record(spec, spec_kernel(spec))
