@@ -10,6 +10,7 @@ from evo.launcher_opencl import opencl_program
 from genome.genes import Gene, Genome
 from genome.limits import DeviceLimits
 from genome.lower import lower
+from genome.replay import unpinned
 from genome.source.signature import signature
 from genome.spec import KernelSpec
 from genome.transforms.base import Transform
@@ -42,7 +43,7 @@ def print_for(spec: KernelSpec, genome: Genome, transforms: Sequence[Transform],
         ExportError: If not even the baseline can be printed.
     """
     limits = spec.limits or DeviceLimits()
-    baseline = lower(spec, Genome(), transforms, target, limits)
+    baseline = lower(unpinned(spec), Genome(), transforms, target, limits)
     if isinstance(baseline, Rejection):
         raise ExportError(f"the kernel cannot be printed for {target}: {baseline.reason}")
 

@@ -16,6 +16,7 @@ from evo.progress import CampaignStart
 from evo.screening import Screen
 from evo.state import SearchState, context_of
 from genome.genes import Genome
+from genome.replay import with_pins
 from genome.variant import Variant
 from knowledge.records import CampaignRecord, Lineage, Outcome, TrainingRow
 from operators.base import Parent, Proposal
@@ -68,7 +69,9 @@ def first_screen(campaign: Campaign, parts: Parts, state: SearchState, rows: Seq
 
 
 def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequence[TrainingRow]) -> None:
-    """What comes before any agent: the champion, what else the base knows, and the opening book if this kernel is new.
+    """What comes before any agent: pinned genes, the champion, what else the base knows, and the opening book.
+
+    The opening book is for kernels that the base does not know.
 
     The champion (best over this campaign's sizes, on this device) is measured again whatever the base says. What was
     measured at these very sizes comes back from the base for nothing; optima of other sizes, devices and kernels are
@@ -86,11 +89,12 @@ def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequ
     ]
     first += [_recalled(item.genome, 2**item.log2_speedup, "at other sizes") for item in others]
     first += [_recalled(placed(p, context), p.speedup, p.why) for p in state.priors if p.speedup > 1.0]
+    pinned = Proposal(with_pins(campaign.spec, Genome()), Recall().name, (), "what the campaign pins")
     unique: dict[Genome, Proposal] = {}
-    for proposal in first:
+    for proposal in (pinned, *first):
         if proposal.genome.genes:
             unique.setdefault(proposal.genome, proposal)
-    state.queue.extend(list(unique.values())[: len(exact) + room])
+    state.queue.extend(list(unique.values())[: len(exact) + room + bool(pinned.genome.genes)])
     if any(prior.kernel_digest == parts.kernel.digest for prior in state.priors):
         return
     book = opening(context)[: max(1, round(OPENING_SHARE * campaign.budget.evaluations))]

@@ -122,6 +122,11 @@ def with_pins(spec: KernelSpec, genome: Genome) -> Genome:
     return genome
 
 
+def unpinned(spec: KernelSpec) -> KernelSpec:
+    """The spec whose empty genome is the kernel as it is: the baseline holds no pinned genes."""
+    return replace(spec, steering=replace(spec.steering, pin=()))
+
+
 def replay(spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], context: Context) -> Replay:
     """Runs the genes of the genome by phase.
 

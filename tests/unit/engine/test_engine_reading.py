@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,8 @@ from evaluator.result import Status
 from evo.evolve import evolve
 from evo.parts import Parts
 from evo.reading import open_baseline
-from genome.genes import Genome
-from genome.spec import Reading
+from genome.genes import Gene, Genome, Site
+from genome.spec import Reading, Steering
 from genome.variant import Rejection, Variant
 
 
@@ -93,3 +94,12 @@ def test_text_that_the_compiler_refuses_leaves_the_parsed_form(bench: Any, monke
     assert opened.parts.reading is Reading.PARSED
     assert opened.baseline.source.startswith("parsed")
     assert "own text" in opened.parts.notes[0]
+
+
+def test_pinned_genes_are_measured_first(bench: Any) -> None:
+    evaluator = bench.evaluator()
+    campaign = bench.campaign(10)
+    gene = Gene.of("unroll", Site("k", "reduction[0]"), factor=4)
+    pins = replace(campaign.spec, steering=Steering(pin=(json.dumps(gene.to_json()),)))
+    evolve(replace(campaign, spec=pins), bench.parts(evaluator), observer=bench.watcher())
+    assert evaluator.measured[0].genome.genes == (gene,)
