@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -186,7 +186,8 @@ def tighter(device: DeviceLimits, campaign: DeviceLimits | None) -> DeviceLimits
         return device
     block = [min(a, b) for a, b in zip(device.max_block, campaign.max_block, strict=True)]
     grid = [min(a, b) for a, b in zip(device.max_grid, campaign.max_grid, strict=True)]
-    return DeviceLimits(
+    return replace(
+        device,
         max_threads=min(device.max_threads, campaign.max_threads),
         max_block=(block[0], block[1], block[2]),
         max_grid=(grid[0], grid[1], grid[2]),

@@ -8,8 +8,9 @@ import pytest
 
 from genome.analysis.races import race
 from genome.genes import Gene, Genome, Site
+from genome.ir.expr import Const
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Barrier, Loop, LoopRole, Stmt, flatten, map_stmts
+from genome.ir.stmt import Barrier, If, Loop, LoopRole, Stmt, flatten, map_stmts
 from genome.limits import DeviceLimits
 from genome.lower import lower, seal
 from genome.replay import replay
@@ -80,6 +81,11 @@ SUM = "float s = 0.0f; for (int j = 0; j < cols; j++) s += x[r * cols + j]; y[r]
         ("float a[4]; for (int j = 0; j < cols; j++) a[j % 4] = x[j]; y[r] = a[0];", "carried"),
         ("float s = 0.0f; for (int j = 0; j < 16; j++) s += x[r * 16 + j]; y[r] = s;", "only 16 iterations"),
         ("float s = 0.0f; for (int j = 0; j < cols; j += 2) s += x[r * cols + j]; y[r] = s;", "step by one"),
+        (
+            "int s = 9; for (int j = 0; j < cols; j++) s += 0.5f * x[r * cols + j]; y[r] = s;",
+            "every iteration converts",
+        ),
+        ("int s = 9; for (int j = 0; j < cols; j++) s = max(s, j * 2u); y[r] = s;", "every iteration converts"),
         ("for (int j = 0; j < cols; j++) y[r * cols + j] = atomicAdd(&z[0], 1.0f);", "does not see into"),
     ],
 )
@@ -277,3 +283,16 @@ def test_a_turned_store_needs_its_barriers() -> None:
     last = next(loop for loop in flatten(again.body) if isinstance(loop, Loop) and loop.role is LoopRole.GRID)
     assert isinstance(last.body[-1], Barrier), "the next round writes the tile anew"
     assert race(replace(again, body=(replace(last, body=last.body[:-1]),)))
+
+
+def test_a_barrier_of_a_loop_that_may_not_run_is_put_behind_it_again() -> None:
+    store = "for (int j = 0; j < cols; j++) {array}[r * cols + j] = {value};"
+    again = f"for (int t = 0; t < rows; t++) {{ {store.format(array='z', value='x[j] + t')} }}"
+    last = store.format(array="z", value="y[r * cols + cols - 1 - j]")
+    kernel = sealed(rows(f"{store.format(array='y', value='x[j]')} {again} {last}"), SHARE)
+    assert race(kernel) is None
+    inside = next(stmt for stmt in kernel.body if isinstance(stmt, If)).then
+    outer = next(number for number, stmt in enumerate(inside) if isinstance(stmt, Loop) and stmt.var == "t")
+    assert isinstance(inside[outer + 1], Barrier)
+    bare = If(Const("1"), tuple(stmt for number, stmt in enumerate(inside) if number != outer + 1))
+    assert race(replace(kernel, body=(bare,))) in ("y", "z")
