@@ -2,9 +2,10 @@
 
     python benchmarks/gpu_table.py FOLDER [--examples sum softmax] [--evaluations 200] [--minutes 1.2]
 
-``--minutes`` counts the whole run of an example but for its proof; verifying the naive kernel at these sizes takes half a
-minute of it. Each example is evolved at one large size (check sizes as in its campaign), then PyTorch does the same work in the same
-call of this script: eager and ``torch.compile`` with its defaults, float32, TF32 off, the same cold second-level cache.
+``--minutes`` counts the whole run of an example but for its proof; verifying the naive kernel at these sizes takes half
+a minute of it. Each example is evolved at one large size (check sizes as in its campaign), then PyTorch does the same
+work in the same call of this script: eager and ``torch.compile`` with its defaults, float32, TF32 off, the same cold
+second-level cache.
 What is in FOLDER already (``NAME.json``) is not run again; ``table.json`` and ``table.md`` are written anew each time.
 Times are medians in milliseconds; naive and evolved ones come from the proof in fresh processes.
 """

@@ -7,7 +7,7 @@ below walk and rewrite them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +134,14 @@ def integer(value: int) -> Expr:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Direct sub-expressions, left to right."""
+    found: tuple[Expr, ...] | None = expr.__dict__.get("_children")
+    if found is None:
+        found = _children(expr)
+        object.__setattr__(expr, "_children", found)
+    return found
+
+
+def _children(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Unary(operand=operand) | Cast(operand=operand):
             return (operand,)
@@ -148,11 +156,13 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     return ()
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Every node of the expression, parents first."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+def walk(expr: Expr) -> tuple[Expr, ...]:
+    """Every node of the expression, parents first; kept with the node, since analyses ask for it all the time."""
+    found: tuple[Expr, ...] | None = expr.__dict__.get("_nodes")
+    if found is None:
+        found = (expr, *(node for child in children(expr) for node in walk(child)))
+        object.__setattr__(expr, "_nodes", found)
+    return found
 
 
 def rewrite(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
@@ -193,20 +203,21 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
 
 def names(expr: Expr) -> tuple[str, ...]:
     """Names of variables and arrays used, in order of first use."""
-    found: dict[str, None] = {}
-    for node in walk(expr):
-        if isinstance(node, Var):
-            found.setdefault(node.name)
-        elif isinstance(node, Index):
-            found.setdefault(node.array)
-    return tuple(found)
+    found: tuple[str, ...] | None = expr.__dict__.get("_names")
+    if found is None:
+        nodes = (node for node in walk(expr) if isinstance(node, Var | Index))
+        found = tuple(dict.fromkeys(node.name if isinstance(node, Var) else node.array for node in nodes))
+        object.__setattr__(expr, "_names", found)
+    return found
 
 
-def accesses(expr: Expr) -> Iterator[Index]:
+def accesses(expr: Expr) -> tuple[Index, ...]:
     """Every array element that the expression reads, parents first."""
-    for node in walk(expr):
-        if isinstance(node, Index):
-            yield node
+    found: tuple[Index, ...] | None = expr.__dict__.get("_accesses")
+    if found is None:
+        found = tuple(node for node in walk(expr) if isinstance(node, Index))
+        object.__setattr__(expr, "_accesses", found)
+    return found
 
 
 def conjunction(terms: list[Expr]) -> Expr | None:
