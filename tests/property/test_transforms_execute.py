@@ -139,6 +139,12 @@ CASES = (
     Case("tests/data/kernels/untidy.cu", "tickets",
          ("x:int32:in:n", "y:int32:out:n", "count:int32:inout:2", "n:int32=n"),
          ("n",), (64, 1, 1), ("n=1021", "n=64")),
+    Case("tests/data/kernels/untidy.cu", "tiled",
+         ("A:float32:in:M*K", "B:float32:in:K*N", "C:float32:out:M*N", "M:int32=M", "N:int32=N", "K:int32=K"),
+         ("N", "M"), (8, 8, 1), ("M=19,N=37,K=21", "M=64,N=64,K=64"), least=2),
+    Case("tests/data/kernels/untidy.cu", "strided",
+         ("x:float32:in:n*K", "y:float32:inout:n*n", "h:int32:inout:8", "n:int32=n", "K:int32=K"),
+         ("n", "n"), (8, 4, 1), ("n=37,K=13", "n=16,K=130")),
 )  # fmt: skip
 
 

@@ -154,3 +154,40 @@ __global__ void tickets(const int* x, int* y, int* count, int n) {
         y[i] = x[i];
     }
 }
+
+__global__ void tiled(const float* A, const float* B, float* C, int M, int N, int K) {
+    __shared__ float a[8][8];
+    __shared__ float b[8][9];
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    float s = 0.0f;
+    for (int t = 0; t < (K + 7) / 8; t++) {
+        a[threadIdx.y][threadIdx.x] = r < M && t * 8 + threadIdx.x < K ? A[r * K + t * 8 + threadIdx.x] : 0.0f;
+        b[threadIdx.y][threadIdx.x] = c < N && t * 8 + threadIdx.y < K ? B[(t * 8 + threadIdx.y) * N + c] : 0.0f;
+        __syncthreads();
+        for (int k = 0; k < 8; k++) s += a[threadIdx.y][k] * b[k][threadIdx.x];
+        __syncthreads();
+    }
+    if (r < M && c < N) C[r * N + c] = s;
+}
+
+__global__ void strided(const float* x, float* y, int* h, int n, int K) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int r = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= 1 && i < n - 1 && r < n) {
+        float acc = 0.25f, top = -9.0f;
+        unsigned int bits = 0u;
+        for (int j = 1; j < K; j += 2) {
+            float v = x[r * K + j];
+            if (v > 0.5f) continue;
+            acc += v * x[i * K + j];
+            acc = acc * 0.5f;
+        }
+        for (unsigned int j = 2; j < K; j++) {
+            if (x[i * K + j] > top) top = x[i * K + j];
+            if (r % 3 == 0) bits ^= j * 2654435761u;
+        }
+        atomicAdd(&h[bits % 8u], 1);
+        y[r * n + i] = acc + top + (float)(bits >> 20);
+    }
+}
