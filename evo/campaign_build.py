@@ -12,7 +12,7 @@ from typing import Any
 
 from evaluator.oracle import Reference
 from evo.campaign_arguments import build_args, build_launch, build_sizes
-from evo.campaign_check import check_launch, check_promises, check_shapes, check_tunables
+from evo.campaign_check import check_launch, check_promises, check_shapes, check_tunables, launches
 from evo.campaign_kernel import check_signature, choose_entry
 from evo.campaign_memory import check_memory, machine_memory
 from evo.campaign_model import CampaignModel
@@ -104,9 +104,10 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
         include_dirs=folders,
         path=str(path),
     )
-    check_shapes(draft, document)
+    for launch in launches(draft):
+        check_shapes(replace(draft, launch=launch), document)
     spec = _with_checks(draft, model, document)
-    check_launch(spec, document)
+    check_launch(replace(spec, launch=launches(spec)[0]), document)
     check_memory(spec, document, model.reference is not None, machine_memory())
     check_promises(spec, document)
     check_tunables(spec, document)
@@ -116,7 +117,8 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
 
 def _with_checks(spec: KernelSpec, model: CampaignModel, document: Document) -> KernelSpec:
     if model.check_sizes is None:
-        extents = (*spec.launch.domain, *spec.launch.grid)
+        first = launches(spec)[0]
+        extents = (*first.domain, *first.grid)
         generated = generate_check_sizes(spec.sizes, spec.args, spec.assumptions, extents)
         if len(generated) < 3:
             raise document.error(

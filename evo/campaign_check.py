@@ -12,10 +12,18 @@ from evo.campaign_model import AXES
 from evo.campaign_yaml import Document, FieldPath
 from genome.limits import DeviceLimits
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import DTYPES, KernelSpec, ProblemSize
+from genome.spec import DTYPES, KernelSpec, LaunchSpec, ProblemSize
 
 MAX_SHARED_BYTES = 227 << 10
 """The most dynamic shared memory that a block can get on any supported GPU (sm_90)."""
+
+
+def launches(spec: KernelSpec) -> tuple[LaunchSpec, ...]:
+    """The launch under every combination of the tunables that it uses, the default one first."""
+    used = {name for extent in (*spec.launch.grid, spec.launch.shared_bytes) for name in extent.names}
+    defaults = [(tunable.name, tunable.values[0]) for tunable in spec.tunables]
+    choices = [[(t.name, value) for value in t.values] for t in spec.tunables if t.name in used]
+    return tuple(spec.launch.at([*defaults, *combination]) for combination in product(*choices))
 
 
 def check_shapes(spec: KernelSpec, document: Document) -> None:

@@ -24,6 +24,15 @@ def _expression(value: object) -> object:
         raise ValueError(f"expected an expression of sizes such as (N + 15) // 16; {error}") from None
 
 
+def _threads(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError(f"expected an integer or an expression of tunables such as 2*TILE, got {value!r}")
+    try:
+        return SizeExpr(str(value))
+    except ExpressionError as error:
+        raise ValueError(f"expected an integer or an expression of tunables such as 2*TILE; {error}") from None
+
+
 def _per_axis(value: object) -> object:
     """``512``, ``[16, 16]`` and ``{x: 16, y: 16}`` become a list along x, y, z."""
     if isinstance(value, dict):
@@ -70,6 +79,7 @@ def _reference(value: object) -> object:
 
 
 Expression = Annotated[InstanceOf[SizeExpr], BeforeValidator(_expression)]
+Threads = Annotated[InstanceOf[SizeExpr], BeforeValidator(_threads)]
 Name = Annotated[str, Field(pattern=_C_NAME)]
 Text = Annotated[str, BeforeValidator(_as_text)]
 Positive = Annotated[int, Field(ge=1)]
@@ -122,7 +132,7 @@ class LaunchModel(_Model):
 
     domain: Annotated[list[Expression], BeforeValidator(_per_axis), Field(min_length=1, max_length=3)] | None = None
     grid: Annotated[list[Expression], BeforeValidator(_per_axis), Field(min_length=1, max_length=3)] | None = None
-    block: Annotated[list[Positive], BeforeValidator(_per_axis), Field(min_length=1, max_length=3)]
+    block: Annotated[list[Threads], BeforeValidator(_per_axis), Field(min_length=1, max_length=3)]
     shared_bytes: Expression = SizeExpr("0")
 
 

@@ -39,6 +39,7 @@ def lower(
     if broken is not None:
         return Rejection(genome, f"the campaign's restriction {broken} does not hold", "restriction")
     result = replay(spec, genome, transforms, Context(spec, target, limits))
+    spec = replace(spec, launch=spec.launch.at(result.kernel.macros))
     source_form = _is_source_form(result)
     opencl = target is Target.OPENCL
     kernel = spec_kernel(spec, result.kernel.macros) if source_form else seal(result.kernel, closed=opencl)
@@ -146,7 +147,8 @@ def _launch_bounds(spec: KernelSpec, kernel: Kernel) -> str:
     """The launch bound, raised where a gene gave the block more threads than the user's own bound allows."""
     bound, threads = kernel.launch_bounds, prod(block_of(spec, kernel))
     most = bound.split(",")[0].strip()
-    kept = threads == prod(spec.launch.block) or (most.isdigit() and int(most) >= threads)
+    own = threads == prod(spec.launch.block) and not (spec.launch.block_exprs and most.isdigit())
+    kept = own or (most.isdigit() and int(most) >= threads)
     return bound if not bound or kept else str(threads)
 
 

@@ -86,9 +86,11 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
                       spec.reading is Reading.TEXT)  # fmt: skip
     if not spec.launch.domain:
         kernel = lock_geometry(kernel)
-    axes = tuple(replace(axis, threads=spec.launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
+    launch = spec.launch.at(tunables)
+    axes = tuple(replace(axis, threads=launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
     facts = tuple((name, by) for name, by in spec.assumptions.divisible)
-    block = spec.launch.block if spec.launch.domain and not axes and not cooperates(kernel) else None
+    free = launch.domain and not launch.block_exprs and not axes and not cooperates(kernel)
+    block = launch.block if free else None
     return replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
 
 

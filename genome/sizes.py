@@ -65,6 +65,12 @@ class SizeExpr:
         """Names of the sizes it uses, sorted."""
         return tuple(sorted({node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}))
 
+    def bind(self, values: Mapping[str, int]) -> SizeExpr:
+        """The expression with some names replaced by numbers; itself where it uses none of them."""
+        if not set(self.names) & set(values):
+            return self
+        return SizeExpr(ast.unparse(_Binder(values).visit(ast.parse(self.text.strip(), mode="eval"))))
+
     def evaluate(self, sizes: Mapping[str, int]) -> int:
         """Value at these sizes.
 
@@ -84,6 +90,15 @@ class SizeExpr:
         ``//`` and ``%`` print as C's truncating operators: sizes are not negative.
         """
         return _print_c(self._tree, rename or {})
+
+
+class _Binder(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, int]) -> None:
+        self._values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A number in place of a name."""
+        return ast.Constant(self._values[node.id]) if node.id in self._values else node
 
 
 def _validate(node: ast.expr, text: str) -> None:

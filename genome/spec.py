@@ -5,8 +5,8 @@ Frozen, picklable, without behaviour that touches a device. ``evo.campaign`` bui
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from genome.limits import DeviceLimits
@@ -86,12 +86,31 @@ class LaunchSpec:
         domain: Iterations along x, y, z as expressions of sizes; the grid is ceildiv(domain, block * coarsening).
         grid: Blocks along x, y, z, where the grid is not a domain (a block a row, say): geometry genes are locked.
         shared_bytes: Dynamic shared memory in bytes.
+        block_exprs: Threads of a block along x, y, z as expressions of tunables; ``block`` then holds their values at
+            the defaults, and no gene but the tunables' own changes the block. Empty where the block is fixed.
+
+    ``grid`` and ``shared_bytes`` may use tunables as well.
     """
 
     block: tuple[int, int, int]
     domain: tuple[SizeExpr, ...] = ()
     grid: tuple[SizeExpr, ...] = ()
     shared_bytes: SizeExpr = field(default_factory=lambda: SizeExpr("0"))
+    block_exprs: tuple[SizeExpr, ...] = ()
+
+    def at(self, macros: Sequence[tuple[str, str]]) -> LaunchSpec:
+        """The launch under these values of the tunable macros: nothing but sizes is left in it."""
+        numbers = {name: int(value) for name, value in macros if value.lstrip("-").isdigit()}
+        if not numbers:
+            return self
+        sides = tuple(side.evaluate(numbers) for side in self.block_exprs) or self.block
+        block = (*sides, 1, 1)[:3]
+        return replace(
+            self,
+            block=(block[0], block[1], block[2]),
+            grid=tuple(extent.bind(numbers) for extent in self.grid),
+            shared_bytes=self.shared_bytes.bind(numbers),
+        )
 
 
 @dataclass(frozen=True)
