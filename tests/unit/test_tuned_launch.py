@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evo.campaign import Campaign, CampaignError, load_campaign
+from evo.export import best_cu, print_for
 from genome.genes import Gene, Genome, Site
 from genome.limits import DeviceLimits
 from genome.lower import lower
@@ -141,3 +142,11 @@ def test_bad_launches_are_refused(tmp_path: Path, old: str, new: str, field: str
         load(tmp_path, CAMPAIGN.replace(old, new))
     assert str(caught.value).startswith(f"{tmp_path}/campaign.yaml:8: {field}: "), caught.value
     assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_the_launcher_has_both_blocks(tmp_path: Path) -> None:
+    spec = load(tmp_path).spec
+    text = best_cu(spec, print_for(spec, tile(8), BUILTIN, Target.CUDA), ())
+    launches = [line for line in text.splitlines() if "<<<" in line]
+    assert ["dim3(16, 16, 1)" in line for line in launches] == [True, False]
+    assert "dim3(8, 8, 1)" in launches[1] and "evo_blocks(size_n, 8)" in launches[1]
