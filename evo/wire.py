@@ -25,7 +25,7 @@ from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves
 from genome.operations import flops
-from genome.replay import spec_kernel
+from genome.replay import spec_kernel, unpinned
 from genome.spec import KernelSpec, Reading
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
@@ -104,6 +104,7 @@ def assemble(
     """Binds lowering and moves to this kernel and device."""
     spec = replace(campaign.spec, limits=tighter(evaluator.limits, campaign.spec))
     target, limits = evaluator.target, spec.limits or evaluator.limits
+    plain = unpinned(spec)
     by_name = {transform.name: transform for transform in all_transforms}
 
     def read_as(reading: Reading) -> Parts:
@@ -121,7 +122,7 @@ def assemble(
         surrogate = Surrogate(record.features, device_vector, size_vectors[0], seed=campaign.seed)
     return Parts(
         evaluator=evaluator,
-        lower=lambda genome: lower(spec, genome, all_transforms, target, limits),
+        lower=lambda genome: lower(spec if genome.genes else plain, genome, all_transforms, target, limits),
         moves=lru_cache(maxsize=512)(lambda genome: moves(spec, genome, all_transforms, target, limits)),
         describe=describe,
         agents=all_agents,
