@@ -3,14 +3,14 @@
 ==========  ==================================================  ============================================
 Bottleneck  Evidence                                            Moves that answer it
 ==========  ==================================================  ============================================
-dram        achieved bandwidth near the roofline's slope        vectorise, shared_tile, coarsening, restrict
+dram        achieved bandwidth near the roofline's slope        vectorise, shared_tile, cooperate, transpose_tile
 l2          traffic far above compulsory bytes                  shared_tile, register_tile, axis_swap
 shared      shared-memory throughput, bank conflicts            register_tile, vectorise, pad of shared_tile
 compute     arithmetic near the peak                            fast_math, specialise, register_tile
 issue       instructions without arithmetic (addresses, loads)  unroll, register_tile, vectorise, specialise
-latency     low occupancy or few independent instructions       coarsening, unroll, block_shape, strip
+latency     low occupancy or few independent instructions       cooperate, coarsening, unroll, block_shape
 divergence  threads of a warp take other paths                  axis_swap, block_shape, specialise
-atomics     contention on few addresses                         promote, coarsening, block_shape
+atomics     contention on few addresses                         cascade, privatise, grid_stride, promote
 launch      too few or too small blocks                         block_shape, coarsening
 unknown     no profile                                          everything alike
 ==========  ==================================================  ============================================
@@ -36,6 +36,7 @@ GENERIC = 1.5
 ANSWERS: Mapping[Bottleneck, Mapping[str, float]] = {
     Bottleneck.DRAM: {
         "vectorise": 3.0, "shared_tile": 3.0, "coarsen_blocked": 2.0, "restrict": 1.0, "axis_swap": 1.0,
+        "cooperate": 2.0, "transpose_tile": 2.0,
     },
     Bottleneck.L2: {
         "shared_tile": 3.0, "register_tile": 2.0, "coarsen_blocked": 2.0, "axis_swap": 1.0, "block_shape": 1.0,
@@ -53,11 +54,14 @@ ANSWERS: Mapping[Bottleneck, Mapping[str, float]] = {
     },
     Bottleneck.LATENCY: {
         "coarsen_blocked": 2.0, "coarsen_strided": 1.5, "unroll": 2.0, "block_shape": 2.0, "strip": 1.0,
-        "promote": 1.0, "register_tile": 1.0,
+        "promote": 1.0, "register_tile": 1.0, "cooperate": 3.0, "grid_stride": 1.0,
     },
     Bottleneck.DIVERGENCE: {"axis_swap": 2.0, "block_shape": 2.0, "specialise": 1.0},
-    Bottleneck.ATOMICS: {"promote": 3.0, "coarsen_strided": 2.0, "coarsen_blocked": 1.0, "block_shape": 1.0},
-    Bottleneck.LAUNCH: {"block_shape": 3.0, "coarsen_blocked": 2.0, "coarsen_strided": 2.0},
+    Bottleneck.ATOMICS: {
+        "cascade": 3.0, "privatise": 3.0, "grid_stride": 2.0, "promote": 2.0, "coarsen_strided": 1.0,
+        "coarsen_blocked": 1.0, "block_shape": 1.0,
+    },
+    Bottleneck.LAUNCH: {"block_shape": 3.0, "coarsen_blocked": 2.0, "coarsen_strided": 2.0, "grid_stride": 2.0},
     Bottleneck.UNKNOWN: {},
 }  # fmt: skip
 

@@ -62,6 +62,7 @@ def limits_of(index: int) -> DeviceLimits:
         max_grid=(grid[0], grid[1], grid[2]),
         shared_bytes=describe(index).shared_bytes,
         registers=_REGISTERS,
+        units=int(about["multiProcessorCount"]),
     )
 
 

@@ -56,6 +56,7 @@ def limits_of(device: cl.Device) -> DeviceLimits:
         max_grid=(2**31 - 1, 2**31 - 1, 2**31 - 1),
         shared_bytes=int(device.local_mem_size),
         registers=0,
+        units=int(device.max_compute_units),
     )
 
 
