@@ -38,6 +38,10 @@ def reference(body: str) -> Mapping[str, str]:
     return {"reference.py": f"import numpy as np\n\n\ndef matmul(inputs, sizes):\n    {body}\n"}
 
 
+def pinned(transform: str, site: str, **params: int) -> Mapping[str, Any]:
+    return {"transform": transform, "site": site, "params": params}
+
+
 BROKEN_KERNEL = (
     "__global__ void matmul(const float* A, const float* B, float* C, int M, int N, int K) {\n  int c = ;\n}\n"
 )
@@ -70,6 +74,21 @@ CASES: dict[str, Bad] = {
                                files={"in-the-way": "mine\n"}),
     "unknown_device": Bad(("opencl:99",), options=("--device", "opencl:99")),
     "no_such_transform": Bad(("unrol",), lambda d: d.update(transforms={"forbid": ["unrol"]})),
+    "pin_parameter": Bad(
+        ("campaign.yaml:", "transforms.pin[0].params.thread: unknown parameter; did you mean 'threads'?"),
+        lambda d: d.update(transforms={"pin": [pinned("block_shape", "c", thread=32)]}),
+    ),
+    "pin_site": Bad(
+        ("transforms.pin[0].site", "possible: "),
+        lambda d: d.update(transforms={"pin": [pinned("block_shape", "i", threads=32)]}),
+    ),
+    "veto_of_nothing": Bad(("transforms.forbid[0]",), lambda d: d.update(transforms={"forbid": ["@"]})),
+    "focus_on_nothing": Bad(("transforms.focus",), lambda d: d.update(transforms={"focus": ["unroll@nothing"]})),
+    "over_the_memory": Bad(("sizes[0]", "GiB"), lambda d: d.update(sizes=[{"M": 150_000, "N": 150_000, "K": 16}])),
+    "block_of_a_size": Bad(("launch.block.x", "tunable"), lambda d: d["launch"].update(block={"x": "N", "y": 1})),
+    "endless": Bad(("--minutes",), options=("--minutes", "inf")),
+    "device_option": Bad(("--device: expected",), options=("--device", "foo")),
+    "seed_option": Bad(("--seed: ",), options=("--seed", "x")),
     "check_size_without_name": Bad(("check_sizes",), lambda d: d.update(check_sizes=[{"M": 8, "N": 8}])),
 }  # fmt: skip
 
