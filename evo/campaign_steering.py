@@ -9,7 +9,7 @@ from typing import Any
 
 from evo.campaign_errors import nearest
 from evo.campaign_yaml import Document, FieldPath
-from genome.genes import Gene, Genome, Site
+from genome.genes import Gene, Genome, ParamValue, Site
 from genome.ir.kernel import Kernel
 from genome.limits import DeviceLimits
 from genome.lower import lower
@@ -181,6 +181,8 @@ def _pin_problem(
     for name, values in domain.items():
         if name not in gene.values:
             return ("params",), f"`{name}:` is missing; possible: {', '.join(map(str, values))}"
+        if not _is_like(gene.values[name], values):
+            return ("params", name), f"expected a number like {', '.join(map(str, values))}, got {gene.values[name]!r}"
     refusal = transform.check(kernel, site, gene.values, context)
     if refusal is None:
         return None
@@ -216,6 +218,15 @@ def _domains(transform: Transform, kernels: Sequence[Kernel], context: Context) 
         for site in transform.sites(kernel):
             found |= dict(transform.domain(kernel, site, context))
     return found
+
+
+def _is_like(value: ParamValue, values: Sequence[ParamValue]) -> bool:
+    """A number where numbers are offered (a switch where 0 and 1 are); the transform's own check does the rest."""
+    if not values or isinstance(values[0], str):
+        return True
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return False
+    return value <= 1 or not set(values) <= {0, 1}
 
 
 def _worth(domain: dict[str, Any]) -> str:

@@ -195,6 +195,8 @@ def _extents(subscript: Poly, where: Positions) -> tuple[Poly, ...] | None:
         if split is None:
             return None
         factor, rest = split
+        if not factor.terms or any(isinstance(other, Var) and other.name in where.bounds for other in factor.atoms):
+            return None  # a product of positions
         stride, scale = primitive(factor)
         last = poly(where.bounds[name]) - constant(1)
         if scale < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -134,9 +135,19 @@ def test_shapes_of_one_dimension(tmp_path: Path, body: str, shape: list[Any]) ->
     assert role == ("inout" if "atomic" in body else "out")
 
 
-def test_subscripts_from_data_are_a_guess_with_a_remark(tmp_path: Path) -> None:
-    _, text = first_file(tmp_path, FLAT.replace("BODY", "out[(int)x[i]] = 1;"))
-    assert "shape: [n], role: out} # a guess from the launch" in text
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[(int)x[i]] = 1;",
+        "for (int k = 0; k < 4; k++) out[i * k] = 1;",
+        "out[i * i] = 1;",
+        "out[i % 7] = 1;",
+        "out[threadIdx.x] = 1;",
+    ],
+)
+def test_subscripts_that_do_not_tell_are_a_guess_with_a_remark(tmp_path: Path, body: str) -> None:
+    _, text = first_file(tmp_path, FLAT.replace("BODY", body))
+    assert re.search(r"name: out, dtype: float32, shape: \[n\], role: \w+} # a guess from the launch", text)
 
 
 def test_an_element_a_block_has_the_extent_of_the_grid(tmp_path: Path) -> None:
