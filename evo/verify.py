@@ -11,10 +11,12 @@ from typing import Any
 from evaluator.api import Comparison, EvaluatorError
 from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
+from evo.parts import Parts
 from evo.reading import open_baseline
 from evo.wire import build, transforms
 from genome.genes import Genome
-from genome.variant import Rejection
+from genome.spec import Reading
+from genome.variant import Rejection, Variant
 
 
 @dataclass(frozen=True)
@@ -111,20 +113,51 @@ def verify(
     """
     campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device), transforms())
     with build(replace(campaign, use_knowledge=False)) as parts:
+        _check_genome(parts, claim)
         opened = open_baseline(parts, campaign.spec.sizes)
-        variant = opened.parts.lower(claim.genome)
-        if isinstance(variant, Rejection):
-            raise CampaignError(f"{claim.path}: its genome cannot run on this device: {variant.reason}")
-        if variant.skipped and claim.improved:
-            skipped = variant.skipped[0]
-            where = f"{skipped.gene.transform} at {skipped.gene.site.label}"
-            raise CampaignError(f"{claim.path}: its gene {where} does not apply any more: {skipped.reason}")
+        variant = _lowered(opened.parts, claim)
         count = processes or campaign.processes
         found = parts.evaluator.compare(opened.baseline, [variant], count, progress)
         if not found:
             raise EvaluatorError("the comparison gave no result")
         same = variant.digest() == claim.variant
         return Verification(claim, parts.evaluator.device, parts.evaluator.toolchain, found[0], same)
+
+
+def _check_genome(parts: Parts, claim: Claim) -> None:
+    """Ends early where the genome applies neither to the kernel's parsed form nor to its text.
+
+    Raises:
+        CampaignError: What is wrong with it.
+    """
+    try:
+        _lowered(parts, claim)
+    except CampaignError:
+        if parts.read_as is None:
+            raise
+        try:
+            _lowered(parts.read_as(Reading.TEXT), claim)
+        except CampaignError:
+            pass
+        else:
+            return  # the result of a campaign that kept to the text
+        raise
+
+
+def _lowered(parts: Parts, claim: Claim) -> Variant:
+    """The claim's variant.
+
+    Raises:
+        CampaignError: If it cannot run here, or a gene of it does not apply.
+    """
+    variant = parts.lower(claim.genome)
+    if isinstance(variant, Rejection):
+        raise CampaignError(f"{claim.path}: its genome cannot run on this device: {variant.reason}")
+    if variant.skipped and claim.improved:
+        skipped = variant.skipped[0]
+        where = f"{skipped.gene.transform} at {skipped.gene.site.label}"
+        raise CampaignError(f"{claim.path}: its gene {where} does not apply any more: {skipped.reason}")
+    return variant
 
 
 def verification_json(result: Verification) -> dict[str, Any]:
