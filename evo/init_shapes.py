@@ -47,6 +47,18 @@ def launch_dims(text: str) -> int:
     return max(("xyz".index(dim) + 1 for dim in _BUILTIN.findall(text)), default=1)
 
 
+def blocks_alone(kernel: Kernel, text: str) -> tuple[str, ...]:
+    """Launch dimensions along which a block has a number of its own (a row a block), not a stretch of positions."""
+    found = []
+    for dim in "xyz"[: launch_dims(text)]:
+        width = rf"\(?\s*(?:blockDim\s*\.\s*{dim}|[A-Z0-9_]+)\b"
+        stretch = rf"blockIdx\s*\.\s*{dim}\s*\*\s*{width}|{width}\s*\)?\s*\*\s*blockIdx\s*\.\s*{dim}"
+        used = re.search(rf"\bblockIdx\s*\.\s*{dim}\b", text) is not None
+        if used and not any(axis.dim == dim for axis in kernel.axes) and not re.search(stretch, text):
+            found.append(dim)
+    return tuple(found)
+
+
 def positions(kernel: Kernel, text: str) -> Positions:
     """What runs in a kernel. ``text`` is its source, for dimensions that only an unread part of it uses."""
     bounds: dict[str, Expr] = {axis.name: axis.upper for axis in kernel.axes if axis.upper is not None}

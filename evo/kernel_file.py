@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evo.campaign_kernel import dtype_of
-from evo.init_campaign import chosen_entry, draft, read_kernel
+from evo.init_campaign import chosen_entry, read_kernel
+from evo.init_draft import draft
 from genome.replay import spec_kernel
 from genome.sizes import SizeExpr
 from genome.spec import ArgSpec, KernelSpec, LaunchSpec, Role

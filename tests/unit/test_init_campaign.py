@@ -68,6 +68,18 @@ __global__ void partial(const float* x, float* out, int n) {
   if (threadIdx.x == 0) out[blockIdx.x] = s[0];
 }
 """
+BLOCK_A_ROW = """\
+__global__ void rows_sum(const float* a, float* out, int rows, int cols) {
+  __shared__ float s[256];
+  int row = blockIdx.x;
+  float t = 0;
+  for (int j = threadIdx.x; j < cols; j += blockDim.x) t += a[row * cols + j];
+  s[threadIdx.x] = t;
+  __syncthreads();
+  for (int d = 128; d > 0; d >>= 1) { if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d]; __syncthreads(); }
+  if (threadIdx.x == 0) out[row] = s[0];
+}
+"""
 TEMPLATE = """\
 template <typename T, int R> __global__ void blur(const T* x, T* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -129,8 +141,9 @@ def test_inner_loops_give_the_inner_extent(tmp_path: Path) -> None:
     ],
 )
 def test_shapes_of_one_dimension(tmp_path: Path, body: str, shape: list[Any]) -> None:
-    data, _ = first_file(tmp_path, FLAT.replace("BODY", body))
+    data, text = first_file(tmp_path, FLAT.replace("BODY", body))
     assert shapes(data)["out"] == shape
+    assert ("updated by atomics" in text) == ("atomic" in body)
     role = {item["name"]: item.get("role") for item in data["arguments"]}["out"]
     assert role == ("inout" if "atomic" in body else "out")
 
@@ -154,6 +167,14 @@ def test_an_element_a_block_has_the_extent_of_the_grid(tmp_path: Path) -> None:
     data, text = first_file(tmp_path, PARTIAL)
     assert shapes(data)["out"] == ["(n + 127) // 128"] and data["launch"]["block"] == {"x": 128}
     assert "an element a block of 128" in text
+
+
+def test_a_block_with_a_number_of_its_own_gives_a_grid(tmp_path: Path) -> None:
+    """A block a row: a domain would launch too few blocks, and leave most rows undone."""
+    data, text = first_file(tmp_path, BLOCK_A_ROW)
+    assert data["launch"] == {"grid": {"x": "rows"}, "block": {"x": 256}} and "A GUESS" in text
+    (tmp_path / "campaign.yaml").write_text(text.replace(SIZE_PLACEHOLDER, "64"))
+    assert [str(extent) for extent in load_campaign(tmp_path / "campaign.yaml").spec.launch.grid] == ["rows"]
 
 
 def test_template_arguments_are_guessed_and_remarked(tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""What a kernel's source suggests for its first campaign file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evo.campaign_kernel import dtype_of
+from evo.init_shapes import Positions, Shape, blocks_alone, positions, shapes, size_text
+from genome.analysis.atomics import updates
+from genome.analysis.effects import effects
+from genome.ir.expr import accesses
+from genome.ir.kernel import Kernel, Param
+from genome.ir.stmt import Assign, flatten
+from genome.source.frontend import SourceError, parse_kernel
+from genome.source.template_guess import template_parameters
+from genome.source.verbatim import verbatim_kernel
+
+_BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a signature and an index map suggest.
+
+    Attributes:
+        source: File name as it stands in the campaign file.
+        entry: The kernel.
+        params: In the order of the signature.
+        sizes: Scalar integer parameters: the sizes.
+        domain: Iterations along x, y, z in terms of sizes; empty when the index map was not understood.
+        read: Arrays that the body reads: one that may be written too is ``inout``.
+        shapes: Of the arrays whose subscripts tell one.
+        block: Threads along x, y, z.
+        template: Arguments of the kernel template, given or guessed.
+        guessed: Remark on the template's arguments where they are a guess; else empty.
+        unsure: True where the domain is a guess.
+        updated: Arrays that atomics update.
+        alone: Launch dimensions along which a block has a number of its own: the launch is then a grid.
+    """
+
+    source: str
+    entry: str
+    params: tuple[Param, ...]
+    sizes: tuple[str, ...]
+    domain: tuple[str, ...]
+    read: frozenset[str] = frozenset()
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    block: tuple[int, ...] = (256,)
+    template: tuple[str, ...] = ()
+    guessed: str = ""
+    unsure: bool = False
+    alone: tuple[str, ...] = ()
+    updated: frozenset[str] = frozenset()
+
+
+def draft(source: str, entry: str, path: Path, shown: str, template_args: Sequence[str] = ()) -> Draft:
+    """What can be read from the source; the launch stays open if the body is out of the front end's reach."""
+    template = template_parameters(source, entry, str(path))
+    given = tuple(template_args) or tuple(parameter.guess for parameter in template)
+    guessed = "" if template_args else ", ".join(parameter.name for parameter in template)
+    try:
+        kernel = parse_kernel(source, entry, path=str(path), template_args=given)
+    except SourceError:
+        kernel = verbatim_kernel(source, entry, path=str(path), template_args=given)
+    sizes = tuple(
+        p.name for p in kernel.params if not p.pointer and (dtype_of(p.ctype) or "").lstrip("u").startswith("int")
+    )
+    text = kernel.verbatim or verbatim_kernel(source, entry, path=str(path), template_args=given).verbatim
+    where = positions(kernel, text)
+    domain, unsure = _domain(where, sizes)
+    return Draft(
+        shown, entry, kernel.params, sizes, domain, _read(kernel), shapes(kernel, where, sizes), _block(where), given,
+        guessed, unsure, blocks_alone(kernel, text),
+        frozenset(update.target.array for update in updates(kernel.body)),
+    )  # fmt: skip
+
+
+def _domain(where: Positions, sizes: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """Iterations along each dimension in use, and whether some of them are no more than a guess."""
+    if not sizes and not where.extents:
+        return (), True
+    known = {dim: size_text(upper, sizes) for dim, upper in where.extents.items()}
+    left = [name for name in reversed(sizes) if name not in known.values()] or list(sizes)
+    domain: list[str] = []
+    unsure = False
+    for dim in "xyz"[: where.dims]:
+        text = known.get(dim)
+        if text is None:
+            unsure = True
+            text = sizes[0] if where.dims == 1 and sizes else left.pop(0) if left else "1"
+        domain.append(text)
+    return tuple(domain), unsure
+
+
+def _block(where: Positions) -> tuple[int, ...]:
+    usual = _BLOCKS[where.dims]
+    return tuple(where.threads.get(dim, threads) for dim, threads in zip("xyz", usual, strict=False))
+
+
+def _read(kernel: Kernel) -> frozenset[str]:
+    """Arrays whose old values the kernel may use; all of them where a part of it was not looked into."""
+    found = effects(kernel.body)
+    if found.opaque or found.calls or kernel.verbatim:
+        return frozenset(param.name for param in kernel.params if param.pointer)
+    read = {access.array for access in found.reads}
+    for stmt in flatten(kernel.body):
+        if isinstance(stmt, Assign):
+            read |= {access.array for access in accesses(stmt.value)}
+    return frozenset(read)
