@@ -139,7 +139,7 @@ assume:
   reassociation: false                 # sums of floating-point numbers may be reordered
   fast_math: false
 
-# tunables: {{TILE: [16, 32, 64]}}        # macros of your own; the first value is the default; block and grid may use them
+# tunables: {{TILE: [16, 32, 64]}}        # macros of your own; the first is the default; block and grid may use them
 # restrictions: [TILE % 16 == 0]
 # transforms:
 #   forbid: [unroll, shared_tile@A]    # by transform, transform@site or @site
