@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+from genome.analysis.divergence import divergent_barrier
 from genome.analysis.effects import effects, shared_arrays
 from genome.analysis.races import race
 from genome.conditions import size_condition
@@ -180,6 +181,8 @@ def _static_problem(
     conflict = _race(spec, kernel, source_form)
     if conflict is not None:
         return f"{conflict} may be read and written by different threads between two barriers"
+    if not source_form and (condition := divergent_barrier(kernel)) and divergent_barrier(spec_kernel(spec)) is None:
+        return f"a barrier would stand under {condition}"
     launch = _launch(spec, kernel, target)
     for problem in spec.sizes:
         for dim, axis, most in zip("xyz", launch.grid, limits.max_grid, strict=True):
