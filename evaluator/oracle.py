@@ -118,6 +118,9 @@ def normalise(spec: KernelSpec, size: ProblemSize, value: Any, name: str) -> dic
     """
     wanted = output_args(spec)
     names = ", ".join(arg.name for arg in wanted)
+    if value is None or isinstance(value, (str, bytes)):
+        what = "nothing (is its `return` missing?)" if value is None else "text"
+        raise EvaluatorError(f"{name} returned {what} at {size.label}; the outputs are {names}")
     if isinstance(value, Mapping):
         found: dict[str, Any] = dict(value)
     else:

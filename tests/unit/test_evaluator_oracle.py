@@ -117,6 +117,8 @@ def test_checkers(path: Path) -> None:
     ("value", "words"),
     [
         (np.zeros(3), "returned 1 arrays; the outputs are y, count"),
+        (None, "returned nothing"),
+        ("y", "returned text"),
         ({"y": np.zeros(3)}, "did not return 'count'"),
         ({"y": np.zeros(3), "count": np.zeros(1), "z": 0}, "'z', which is no output"),
         ((np.zeros(4), np.zeros(1)), r"'y' with shape \(4,\) at N=3; the campaign says \(3,\)"),
