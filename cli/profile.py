@@ -32,7 +32,8 @@ _WIDTH = 100  # of the table; narrower terminals wrap it rather than lose a figu
 def profile(campaign: Path, genome: Path | None, device: str | None, picture: Path | None, as_json: bool) -> None:
     """Says what limits the kernel of the CAMPAIGN file at every tuned size.
 
-    Peaks are measured on this device once and kept. Each figure says whether it was measured or estimated.
+    Peaks are measured on this device once and kept; hardware counters are read where ncu is on PATH. Each figure says
+    whether it was measured or estimated.
     """
     plan = load_campaign(campaign, Overrides(device=device), transforms())
     result = profile_kernel(plan, read_claim(genome, campaign) if genome else None)
@@ -73,3 +74,5 @@ def _print(result: Profiling) -> None:
         given = ", ".join(row.profile.measured) or "nothing"
         text = f"{row.kernel} at {row.size}: {row.profile.evidence} (measured: {given}; the rest is the model's)"
         console.print(text, highlight=False, soft_wrap=True)
+        for name, value in row.profile.counters:
+            console.print(f"  {name}: {value:.4g}", highlight=False)

@@ -148,6 +148,9 @@ class Evaluator(Protocol):
     ) -> tuple[Comparison, ...]:
         """Final proof of each champion in fresh processes, interleaved with the baseline (blocks)."""
 
+    def counted(self, variant: Variant, evaluation: Evaluation) -> Evaluation:
+        """The evaluation with hardware counters in its profile, where a profiler may read them (blocks for seconds)."""
+
     @property
     def costs(self) -> tuple[StageCost, ...]:
         """What each stage of the cascade cost so far, and what it threw out."""

@@ -14,7 +14,7 @@ from evo.reading import open_baseline
 from evo.trial import try_variant
 from evo.verify import Claim
 from evo.wire import build
-from genome.variant import Rejection
+from genome.variant import Rejection, Variant
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,25 @@ def profile(campaign: Campaign, claim: Claim | None = None) -> Profiling:
     """
     with build(replace(campaign, use_knowledge=False)) as parts:
         opened = open_baseline(parts, campaign.spec.sizes)
-        before = _rows("as it is", opened.measured.evaluations)
-        after = _rows("evolved", _evolved(opened.parts, claim)) if claim else ()
+        before = _rows("as it is", opened.baseline, opened.measured.evaluations, parts)
+        after = _rows("evolved", *_evolved(opened.parts, claim), opened.parts) if claim else ()
         return Profiling(parts.evaluator.device, parts.evaluator.toolchain, before, after)
 
 
-def _evolved(parts: Parts, claim: Claim) -> tuple[Evaluation, ...]:
+def _evolved(parts: Parts, claim: Claim) -> tuple[Variant, tuple[Evaluation, ...]]:
     variant = parts.lower(claim.genome)
     if isinstance(variant, Rejection):
         raise CampaignError(f"{claim.path}: its genome cannot run on this device: {variant.reason}")
     trial = try_variant(parts.evaluator, variant, 1, lambda: False)
     if trial.measured is None:
         raise EvaluatorError(f"{claim.path}: its kernel cannot be measured here: {trial.reason}")
-    return trial.measured.evaluations
+    return variant, trial.measured.evaluations
 
 
-def _rows(kernel: str, evaluations: Sequence[Evaluation]) -> tuple[Row, ...]:
+def _rows(kernel: str, variant: Variant, evaluations: Sequence[Evaluation], parts: Parts) -> tuple[Row, ...]:
     return tuple(
         Row(kernel, e.size, e.timing.median_ms, e.profile, e.resources)
-        for e in evaluations
+        for e in (parts.evaluator.counted(variant, evaluation) for evaluation in evaluations)
         if e.timing is not None and e.profile is not None
     )
 
@@ -96,6 +96,7 @@ def _row_json(row: Row) -> dict[str, Any]:
         "gbytes_per_s": profile.gbytes_per_s,
         "roofline_fraction": profile.roofline_fraction,
         "measured": list(profile.measured),
+        "counters": dict(profile.counters),
         "registers": resources.registers,
         "spills_bytes": resources.spills_bytes,
         "shared_bytes": resources.shared_bytes,

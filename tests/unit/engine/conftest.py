@@ -168,6 +168,9 @@ class FakeEvaluator:
         self.proofs.append(tuple(v.digest() for v in champions))
         return tuple(self._proof(baseline, champion, processes) for champion in champions)
 
+    def counted(self, variant: Variant, evaluation: Evaluation) -> Evaluation:
+        return evaluation
+
     def close(self) -> None:
         self.queue.clear()
 
