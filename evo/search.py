@@ -55,12 +55,13 @@ class Search:
     def run(self) -> StopReason:
         """Searches to the end of the budget; the state holds what was found."""
         while (reason := self._reason()) is None or self._close_early(reason):
-            self._fill()
+            added = self._add()
             self._dispatch()
-            if not self._in_flight:
+            if not self._in_flight and not added:
                 self._exhausted = True
                 continue
-            for event in self._parts.evaluator.events(POLL_S):
+            # Proposing takes as long as measuring on a fast device: it must not wait for a full pipeline.
+            for event in self._parts.evaluator.events(0.0 if added else POLL_S):
                 self._handle(event)
         self._checkpoint()
         self._drain(reason)
@@ -130,22 +131,24 @@ class Search:
         bottleneck = self._state.leader.parent.bottleneck
         return Coordinator(self._parts.agents).shares(bottleneck, self._state.credit)
 
-    def _fill(self) -> None:
-        """Keeps the pipeline full, as far as the budget allows."""
+    def _add(self) -> bool:
+        """One more proposal, if pipeline and budget have room for it; True if there was one."""
         if not self._closed:
             self._close_in_time()
-        while len(self._in_flight) < self._parts.pipeline.ahead and not self._stop():
-            if (self._remaining() or 0) <= 0 or (self._winding_down is not None and not self._state.queue):
-                return
-            found = self._proposer.next(queue_only=self._winding_down is not None)
-            if found is None:
-                return
-            if isinstance(found, Known):
-                self._booked(self._intake.book(found.candidate, found.evaluations, cached=True))
-                continue
-            self._tickets += 1
-            self._in_flight[self._tickets] = found
-            self._parts.evaluator.compile(self._tickets, found.variant)
+        if len(self._in_flight) >= self._parts.pipeline.ahead or self._stop():
+            return False
+        if (self._remaining() or 0) <= 0 or (self._winding_down is not None and not self._state.queue):
+            return False
+        found = self._proposer.next(queue_only=self._winding_down is not None)
+        if found is None:
+            return False
+        if isinstance(found, Known):
+            self._booked(self._intake.book(found.candidate, found.evaluations, cached=True))
+            return True
+        self._tickets += 1
+        self._in_flight[self._tickets] = found
+        self._parts.evaluator.compile(self._tickets, found.variant)
+        return True
 
     def _dispatch(self) -> None:
         """Sends the most promising compiled variants to the device: doubts and recalled ones first, then by spills and
