@@ -30,6 +30,7 @@ OTHER_ORDER = {
 """Kernels with the same instructions in another order, and why."""
 
 OTHER_WORK = {
+    "kernels/untidy:tiled": "shared arrays are aligned to 16 bytes: the compiler loads several elements at once",
     "conv3x3/kernel:conv3x3": "`if (outside) continue;` becomes `if (inside) {...}`: or of opposite comparisons",
     "source/softmax:softmax": "pointers to a row go into their uses: addresses are formed at the access",
     "source/stencil:jacobi": "two guards become one: a bound fewer is computed, a branch fewer taken",
