@@ -106,9 +106,13 @@ def work(code: list[str]) -> Counter[str]:
 
 
 def floating(code: list[str]) -> Counter[str]:
-    """How often each operation on floating-point numbers stands there, loads and stores included."""
-    words = (word for line in code for word in re.findall(r"^(?:@\S+ )?([a-z.0-9]+\.f(?:16|32|64))\b", line))
-    return Counter(words)
+    """How often each operation on floating-point numbers stands there; a wide load or store counts by its elements."""
+    counted: Counter[str] = Counter()
+    for line in code:
+        for word in re.findall(r"^(?:@\S+ )?([a-z.0-9]+\.f(?:16|32|64))\b", line):
+            wide = re.search(r"\.v(\d)\.", word)
+            counted[re.sub(r"\.v\d\.", ".", word)] += int(wide.group(1)) if wide else 1
+    return counted
 
 
 @pytest.mark.parametrize("name", KERNELS)
