@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from evaluator.api import EvaluatorError
+from evaluator.result import Resources
 from genome.limits import DeviceLimits
 from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import DTYPES, ArgSpec, KernelSpec, ProblemSize, Role
@@ -178,6 +179,14 @@ def memory_problem(spec: KernelSpec, variant: Variant, memory_bytes: int) -> str
         if variant.guard.holds(size.env) and (text := over_memory(bind(spec, variant, size), memory_bytes)):
             return f"out of memory at {size.label}: {text}"
     return ""
+
+
+def register_problem(resources: Resources, limits: DeviceLimits) -> str:
+    """Why a binary uses more registers than it may; empty if it does not, or where the compiler does not tell."""
+    used = resources.registers
+    if used is None or not limits.registers or used <= limits.registers:
+        return ""
+    return f"{used} registers a thread are over the limit of {limits.registers}"
 
 
 def tighter(device: DeviceLimits, campaign: DeviceLimits | None) -> DeviceLimits:

@@ -21,7 +21,7 @@ from evaluator.lane import Lane
 from evaluator.messages import Built, Prepared, RestoreJob, Setup, Work
 from evaluator.opening import open_baseline_on
 from evaluator.oracle import Reference
-from evaluator.plan import memory_problem, static_problem, tighter
+from evaluator.plan import memory_problem, register_problem, static_problem, tighter
 from evaluator.probe import peaks_of
 from evaluator.proof import Proof
 from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
@@ -303,7 +303,13 @@ class LocalEvaluator:
             prepared = Prepared(variant, built.binary, built.compile_s)
             self._prepared[built.ticket] = self._by_digest[variant.digest()] = prepared
         event = Compiled(built.ticket, built.status, built.message, compile_s=built.compile_s)
-        self._events.append(event if resources is None else replace(event, resources=resources))
+        if resources is not None:
+            event = replace(event, resources=resources)
+            # The kernel as it is, and finalists, have their own ticket: the limit is for what the search may choose.
+            if built.ticket != _PROOF_TICKET and (text := register_problem(resources, self.limits)):
+                self._prepared.pop(built.ticket, None)
+                event = replace(event, status=Status.LIMIT, message=text)
+        self._events.append(event)
 
     def _learn(self, measured: Measured) -> None:
         """Keeps the best time of each size, by which hopeless variants are cut short."""

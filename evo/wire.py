@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from evaluator.api import Evaluator
 from evaluator.devices import resolve_device
 from evaluator.messages import Work
+from evaluator.plan import tighter
 from evaluator.pool import LocalEvaluator
 from evaluator.settings import EvaluatorSettings
 from evo.campaign_types import Campaign
@@ -21,12 +22,11 @@ from evo.contract import contract
 from evo.memory import Memory, NoMemory
 from evo.parts import Parts, Pipeline, SurrogateModel
 from genome.genes import Gene
-from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves
 from genome.operations import flops
 from genome.replay import spec_kernel, unpinned
-from genome.spec import KernelSpec, Reading
+from genome.spec import Reading
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
 from knowledge.features import device_features, kernel_record, size_features
@@ -102,7 +102,7 @@ def assemble(
     all_agents: tuple[Agent, ...],
 ) -> Parts:
     """Binds lowering and moves to this kernel and device."""
-    spec = replace(campaign.spec, limits=tighter(evaluator.limits, campaign.spec))
+    spec = replace(campaign.spec, limits=tighter(evaluator.limits, campaign.spec.limits))
     target, limits = evaluator.target, spec.limits or evaluator.limits
     plain = unpinned(spec)
     by_name = {transform.name: transform for transform in all_transforms}
@@ -150,26 +150,6 @@ def pipeline_for(kind: str, compilers: int, evaluations: int) -> Pipeline:
     beside a timing.
     """
     return Pipeline(max(8, min(2 * compilers, evaluations // 8)), 3) if kind == "gpu" else Pipeline(3, 1)
-
-
-def tighter(device: DeviceLimits, spec: KernelSpec) -> DeviceLimits:
-    """The device's limits, narrowed by the campaign's."""
-    own = spec.limits
-    if own is None:
-        return device
-    return replace(
-        device,
-        max_threads=min(device.max_threads, own.max_threads),
-        max_block=_least(device.max_block, own.max_block),
-        max_grid=_least(device.max_grid, own.max_grid),
-        shared_bytes=min(device.shared_bytes, own.shared_bytes),
-        registers=min(device.registers, own.registers) if device.registers else own.registers,
-        unrolled=min(device.unrolled, own.unrolled),
-    )
-
-
-def _least(first: tuple[int, int, int], second: tuple[int, int, int]) -> tuple[int, int, int]:
-    return min(first[0], second[0]), min(first[1], second[1]), min(first[2], second[2])
 
 
 def versions(evaluator: Evaluator) -> dict[str, str]:

@@ -24,7 +24,9 @@ def test_the_profile_of_a_kernel(program: Any, write_campaign: Callable[..., Pat
     assert row["bytes"] == 3 * 192 * 192 * 4
     assert row["gflops"] == pytest.approx(row["flops"] / row["ms"] / 1e6, rel=0.5)
     assert 0 < row["roofline_fraction"] <= 1
-    assert row["bottleneck"] in row["evidence"] or row["evidence"]
+    # A naive product is far below both ceilings, and not for want of memory bandwidth.
+    assert row["bottleneck"] == "issue"
+    assert "GFLOP/s" in row["evidence"]
     assert answer["peaks"]["gflops"] > 0
     assert picture.read_bytes()[:4] == b"\x89PNG"
     table = program("profile", campaign)
