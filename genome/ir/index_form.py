@@ -84,7 +84,7 @@ class _Form:
             return replace(stmt, lower=lower, upper=upper, body=self.body(stmt.body, inside, depth + 1))
         if isinstance(stmt, If):
             then, orelse = self.body(stmt.then, depths, depth), self.body(stmt.orelse, depths, depth)
-            return If(self._expr(stmt.condition, depths), then, orelse)
+            return replace(stmt, condition=self._expr(stmt.condition, depths), then=then, orelse=orelse)
         stmt = map_exprs(stmt, lambda expr: self._expr(expr, depths))
         if isinstance(stmt, Decl) and stmt.init is not None and self.types.get(stmt.name) in INTEGER_TYPES:
             return replace(stmt, init=self._ordered(stmt.init, depths))

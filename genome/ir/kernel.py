@@ -63,6 +63,7 @@ class Axis:
         source_dim: Launch dimension in the source, where ``dim`` was changed; empty when it was not.
         most_blocks: Largest number of blocks along it, which then stride over the axis; 0 for as many as it takes.
         lanes: The threads that share each instance of the axis; None where an instance has one thread.
+        line: Where the user wrote the guard that bounds it; 0 where there is none. Tells no two axes apart.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Axis:
     source_dim: str = ""
     most_blocks: int = 0
     lanes: Lanes | None = None
+    line: int = field(default=0, compare=False, repr=False, kw_only=True)
 
     @property
     def domain_dim(self) -> str:

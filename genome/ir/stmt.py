@@ -35,7 +35,13 @@ class Space(StrEnum):
 
 @dataclass(frozen=True)
 class Stmt:
-    """Base of all statements."""
+    """Base of all statements.
+
+    Attributes:
+        line: Where the user wrote it; 0 for what a transform made. Tells no two statements apart.
+    """
+
+    line: int = field(default=0, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,6 @@ class Loop(Stmt):
         unroll: None for no pragma, 0 for full unrolling, n for ``#pragma unroll n``.
         origin: For a part of a loop that lanes share, the loop's name: a lane has the same elements in all loops over
             it, and nobody else's.
-        line: Where the user wrote it; 0 for loops that a transform made. Tells no two loops apart.
     """
 
     var: str
@@ -59,7 +64,6 @@ class Loop(Stmt):
     unroll: int | None = None
     ctype: str = "int"
     origin: str = ""
-    line: int = field(default=0, compare=False, repr=False)
 
     @property
     def trip(self) -> int | None:
@@ -194,13 +198,14 @@ def map_exprs(stmt: Stmt, function: Callable[[Expr], Expr]) -> Stmt:
         case Assign():
             return replace(stmt, target=function(stmt.target), value=function(stmt.value))
         case If():
-            return If(function(stmt.condition), map_body(stmt.then, function), map_body(stmt.orelse, function))
+            then, orelse = map_body(stmt.then, function), map_body(stmt.orelse, function)
+            return replace(stmt, condition=function(stmt.condition), then=then, orelse=orelse)
         case VectorLoad(targets, source):
-            return VectorLoad(tuple(function(t) for t in targets), _index(function(source)))
+            return replace(stmt, targets=tuple(function(t) for t in targets), source=_index(function(source)))
         case VectorStore(target, values):
-            return VectorStore(_index(function(target)), tuple(function(v) for v in values))
+            return replace(stmt, target=_index(function(target)), values=tuple(function(v) for v in values))
         case ExprStmt(value):
-            return ExprStmt(function(value))
+            return replace(stmt, value=function(value))
     return stmt
 
 
@@ -216,7 +221,7 @@ def map_stmts(body: Body, function: Callable[[Stmt], Body]) -> Body:
         if isinstance(stmt, Loop):
             stmt = replace(stmt, body=map_stmts(stmt.body, function))
         elif isinstance(stmt, If):
-            stmt = If(stmt.condition, map_stmts(stmt.then, function), map_stmts(stmt.orelse, function))
+            stmt = replace(stmt, then=map_stmts(stmt.then, function), orelse=map_stmts(stmt.orelse, function))
         result.extend(function(stmt))
     return tuple(result)
 

@@ -50,21 +50,22 @@ def lift_guard(
     found = _enclosing(body)
     if found is None:
         return tuple(axes), body
-    condition, inner = found
+    guards, inner = found
     bounded = {axis.name: axis for axis in axes}
     rest: list[Expr] = []
-    for term in _conjuncts(condition, types):
-        axis = _bound(term, bounded, scalars, types)
-        if axis is None:
-            rest.append(term)
-        else:
-            bounded[axis.name] = axis
+    for guard in guards:
+        for term in _conjuncts(guard.condition, types):
+            axis = _bound(term, bounded, scalars, types)
+            if axis is None:
+                rest.append(term)
+            else:
+                bounded[axis.name] = replace(axis, line=guard.line)
     remaining = conjunction(rest)
-    return tuple(bounded.values()), inner if remaining is None else (If(remaining, inner),)
+    return tuple(bounded.values()), inner if remaining is None else (If(remaining, inner, line=guards[0].line),)
 
 
-def _enclosing(body: Body) -> tuple[Expr, Body] | None:
-    """(condition, guarded body) when everything but plain declarations lies inside one If; nested Ifs are joined."""
+def _enclosing(body: Body) -> tuple[tuple[If, ...], Body] | None:
+    """(guards, guarded body) when everything but plain declarations lies inside an If; nested Ifs are joined."""
     if not body or not isinstance(body[-1], If) or body[-1].orelse:
         return None
     guard = body[-1]
@@ -77,9 +78,7 @@ def _enclosing(body: Body) -> tuple[Expr, Body] | None:
         return None
     inner = leading + guard.then
     nested = _enclosing(inner)
-    if nested is None:
-        return guard.condition, inner
-    return Binary("&&", guard.condition, nested[0]), nested[1]
+    return ((guard,), inner) if nested is None else ((guard, *nested[0]), nested[1])
 
 
 def _sinkable(stmt: Stmt) -> bool:

@@ -66,8 +66,8 @@ def _join(stmt: If, rest: Body, kind: str, types: Mapping[str, str]) -> Body | N
     else:
         return None
     if then:
-        return (If(stmt.condition, then, orelse),)
-    return (If(negate(stmt.condition, types), orelse),) if orelse else ()
+        return (If(stmt.condition, then, orelse, line=stmt.line),)
+    return (If(negate(stmt.condition, types), orelse, line=stmt.line),) if orelse else ()
 
 
 def _holds(body: Body, kind: str) -> bool:

@@ -119,7 +119,7 @@ class _Reader:
         """The statements of one node, or one Opaque when any part of it is out of reach."""
         marks = len(self.decl.shared), set(self.names.used), len(self.names.scopes), dict(self.names.scopes[-1])
         try:
-            return self._statement(node, unroll)
+            return _placed(self._statement(node, unroll), node)
         except Unsupported:
             del self.decl.shared[marks[0] :]
             del self.names.scopes[marks[2] :]
@@ -127,7 +127,7 @@ class _Reader:
             self.names.used.update(marks[1])
             self.names.scopes[-1].clear()
             self.names.scopes[-1].update(marks[3])
-            return self._opaque_with_jumps(node)
+            return _placed(self._opaque_with_jumps(node), node)
 
     # ---- statements
 
@@ -222,8 +222,7 @@ class _Reader:
             unique = self.names.declare(head.name, canonical(ctype), False)
             upper = self.expr.read(head.upper)
             body = self.block(node.stmt, "continue")
-        loop = self._checked(head, unique, lower, upper, body, unroll, canonical(ctype))
-        return (replace(loop, line=node.coord.line if node.coord else 0),)
+        return (self._checked(head, unique, lower, upper, body, unroll, canonical(ctype)),)
 
     def _checked(self, head: LoopHead, var: str, lower: Expr, upper: Expr, body: Body, unroll: int | None,
                  ctype: str) -> Loop:  # fmt: skip
@@ -260,6 +259,12 @@ def increment(expr: Expr) -> Expr:
             else Binary("+", expr, integer(1))
         )
     return Binary("+", expr, integer(1))
+
+
+def _placed(body: Body, node: c_ast.Node) -> Body:
+    """The statements of a node, on its line where they have none of their own."""
+    line = node.coord.line if node.coord else 0
+    return tuple(stmt if stmt.line else replace(stmt, line=line) for stmt in body)
 
 
 def _is_pure(expr: Expr) -> bool:

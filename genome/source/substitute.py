@@ -61,7 +61,7 @@ def _merge(body: Body, counts: Mapping[str, int]) -> Body:
         if isinstance(stmt, Loop):
             stmt = replace(stmt, body=_merge(stmt.body, counts))
         elif isinstance(stmt, If):
-            stmt = If(stmt.condition, _merge(stmt.then, counts), _merge(stmt.orelse, counts))
+            stmt = replace(stmt, then=_merge(stmt.then, counts), orelse=_merge(stmt.orelse, counts))
         result.append(stmt)
     return tuple(result)
 
@@ -136,7 +136,8 @@ def _walk(body: Body, state: _State) -> Body:
             result.append(replace(stmt, lower=lower, upper=upper, body=_walk(stmt.body, state)))
         elif isinstance(stmt, If):
             condition = _apply(stmt.condition, state)
-            result.append(If(condition, _walk(stmt.then, state), _walk(stmt.orelse, state)))
+            then, orelse = _walk(stmt.then, state), _walk(stmt.orelse, state)
+            result.append(replace(stmt, condition=condition, then=then, orelse=orelse))
         elif isinstance(stmt, Decl) and stmt.ctype.endswith("*"):
             result += _pointer(stmt, state)
         elif (
@@ -180,7 +181,7 @@ def _pointer(stmt: Decl, state: _State) -> Body:
     kept: Body = ()
     if stmt.name in state.pinned:
         text = f"{stmt.ctype} {stmt.name} = {ExprPrinter(Target.CUDA, state.types).text(_apply(stmt.init, state))};"
-        kept = (Opaque(text, (base, *names(offset)), declares=(stmt.name,)),)
+        kept = (Opaque(text, (base, *names(offset)), declares=(stmt.name,), line=stmt.line),)
     if movable(offset, state.stable):
         state.pointers[stmt.name] = (base, offset)
         return kept
@@ -191,7 +192,7 @@ def _pointer(stmt: Decl, state: _State) -> Body:
     state.types[name] = ctype
     state.stable.add(name)
     state.pointers[stmt.name] = (base, Var(name))
-    return (*kept, Decl(name, ctype, (), offset, Space.PRIVATE, True))
+    return (*kept, Decl(name, ctype, (), offset, Space.PRIVATE, True, line=stmt.line))
 
 
 def _split(expr: Expr) -> tuple[str, Expr]:
