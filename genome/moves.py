@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from genome.analysis.effects import reads_of
 from genome.genes import Gene, Genome, ParamValue, Site
+from genome.ir.expr import Index, names
+from genome.ir.kernel import Kernel
+from genome.ir.stmt import Loop, expressions, flatten, writes
 from genome.limits import DeviceLimits
 from genome.replay import replay
+from genome.source.frontend import SourceError
+from genome.source.lines import lines_of
 from genome.spec import KernelSpec
 from genome.steering import allowed
-from genome.transforms.base import Context, Transform
+from genome.transforms.base import Context, Phase, Refusal, Transform
 from genome.transforms.sites import find_site
 from genome.variant import Target
 
@@ -34,12 +40,21 @@ class Move:
 
 @dataclass(frozen=True)
 class RefusedMove:
-    """A transform that does not apply at a site, with the reason and what would grant it."""
+    """A transform that does not apply at a site.
+
+    Attributes:
+        transform: The transform.
+        site: Where.
+        reason: Why not.
+        grant: What the campaign would have to grant; empty where nothing would help.
+        line: Where the site stands in the file; 0 where it is no part of the user's text.
+    """
 
     transform: Transform
     site: Site
     reason: str
     grant: str = ""
+    line: int = 0
 
 
 def moves(
@@ -50,47 +65,92 @@ def moves(
     Raises:
         SourceError: If the kernel cannot be parsed.
     """
-    found, _ = survey(spec, genome, transforms, target, limits)
-    return found
+    context = Context(spec, target, limits)
+    kernels = dict(replay(spec, genome, transforms, context).before)
+    return tuple(
+        outcome
+        for transform, site in _places(spec, kernels, transforms, target)
+        if isinstance(outcome := _outcome(transform, site, kernels[transform.phase], genome, context), Move)
+    )
 
 
 def survey(
     spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], target: Target, limits: DeviceLimits
 ) -> tuple[tuple[Move, ...], tuple[RefusedMove, ...]]:
-    """Moves that apply on top of the genome, and those that do not with their reasons."""
+    """Moves that apply on top of the genome, and those that do not, with reason and line. Slower than ``moves``.
+
+    Raises:
+        SourceError: If the kernel cannot be parsed.
+    """
     context = Context(spec, target, limits)
     kernels = dict(replay(spec, genome, transforms, context).before)
     found: list[Move] = []
     refused: list[RefusedMove] = []
-    for transform in transforms:
-        if target not in transform.targets:
-            continue
-        kernel = kernels[transform.phase]
-        for site in transform.sites(kernel):
-            if not allowed(spec, transform.name, site):
-                continue
-            own = (gene for gene in genome.genes if gene.transform == transform.name)
-            current = next((gene for gene in own if find_site((site,), gene.site) is not None), None)
-            domain = transform.domain(kernel, site, context)
-            passing: dict[str, tuple[ParamValue, ...]] = {}
-            reason = ""
-            for name, values in domain.items():
-                others = {other: choices[0] for other, choices in domain.items() if other != name and choices}
-                good = []
-                for value in values:
-                    refusal = transform.check(kernel, site, {**others, name: value}, context)
-                    if refusal is None:
-                        good.append(value)
-                    else:
-                        reason, grant = refusal.reason, refusal.grant
-                passing[name] = tuple(good)
-            if not domain:
-                refusal = transform.check(kernel, site, {}, context)
-                if refusal is not None:
-                    refused.append(RefusedMove(transform, site, refusal.reason, refusal.grant))
-                    continue
-            if all(passing.values()):
-                found.append(Move(transform, site, passing, current))
-            elif reason:
-                refused.append(RefusedMove(transform, site, reason, grant))
+    for transform, site in _places(spec, kernels, transforms, target):
+        outcome = _outcome(transform, site, kernels[transform.phase], genome, context)
+        if isinstance(outcome, Move):
+            found.append(outcome)
+        elif outcome is not None:
+            refused.append(replace(outcome, line=line_of(spec, kernels[Phase.NORMALISE], site)))
     return tuple(found), tuple(refused)
+
+
+def line_of(spec: KernelSpec, kernel: Kernel, site: Site) -> int:
+    """The line of a site: of a loop its ``for``, of an array its first access, of an axis its declaration; else 0.
+
+    ``kernel`` is the kernel as the user wrote it.
+    """
+    for stmt in flatten(kernel.body):
+        if isinstance(stmt, Loop) and stmt.var == site.label and stmt.line:
+            return stmt.line
+    pointers = {param.name for param in kernel.params if param.pointer}
+    for stmt in flatten(kernel.body) if site.label in pointers else ():
+        touched = (*reads_of(stmt), *(target for target in writes(stmt) if isinstance(target, Index)))
+        called = {name for expr in expressions(stmt) for name in names(expr)}
+        if stmt.line and (site.label in called or any(access.array == site.label for access in touched)):
+            return stmt.line
+    try:
+        return min(lines_of(spec, site.label), default=0)
+    except SourceError:
+        return 0
+
+
+def _places(
+    spec: KernelSpec, kernels: Mapping[Phase, Kernel], transforms: Sequence[Transform], target: Target
+) -> Iterator[tuple[Transform, Site]]:
+    """Every (transform, site) that the target has and the campaign's steering leaves."""
+    for transform in transforms:
+        if target in transform.targets:
+            sites = transform.sites(kernels[transform.phase])
+            yield from ((transform, site) for site in sites if allowed(spec, transform.name, site))
+
+
+def _outcome(
+    transform: Transform, site: Site, kernel: Kernel, genome: Genome, context: Context
+) -> Move | RefusedMove | None:
+    """What the check says at a site, each parameter varied on its own; None where nothing is worth proposing."""
+    domain = transform.domain(kernel, site, context)
+    refusal = None if domain else transform.check(kernel, site, {}, context)
+    passing: dict[str, tuple[ParamValue, ...]] = {}
+    for name, values in domain.items():
+        others = {other: choices[0] for other, choices in domain.items() if other != name and choices}
+        good: list[ParamValue] = []
+        for value in values:
+            problem = transform.check(kernel, site, {**others, name: value}, context)
+            if problem is None:
+                good.append(value)
+            else:
+                refusal = problem
+        passing[name] = tuple(good)
+    if all(passing.values()) if domain else refusal is None:
+        return Move(transform, site, passing, _gene_at(transform, site, genome))
+    return _refused(transform, site, refusal)
+
+
+def _gene_at(transform: Transform, site: Site, genome: Genome) -> Gene | None:
+    own = (gene for gene in genome.genes if gene.transform == transform.name)
+    return next((gene for gene in own if find_site((site,), gene.site) is not None), None)
+
+
+def _refused(transform: Transform, site: Site, refusal: Refusal | None) -> RefusedMove | None:
+    return RefusedMove(transform, site, refusal.reason, refusal.grant) if refusal is not None else None
