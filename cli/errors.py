@@ -9,17 +9,21 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from evaluator.api import EvaluatorError
-from evaluator.devices import DeviceError
-from evo.campaign import CampaignError
-from evo.export import ExportError
-from genome.source.frontend import SourceError
-from knowledge.errors import KnowledgeError
-
 BAD_INPUT = 2
 LOST = 3
 INTERRUPTED = 130
-EXPECTED = (CampaignError, SourceError, DeviceError, EvaluatorError, KnowledgeError, ExportError)
+
+
+def expected() -> tuple[type[Exception], ...]:
+    """Errors that are no fault of the program. They are imported once there is one: most commands need few of them."""
+    from evaluator.api import EvaluatorError
+    from evaluator.devices import DeviceError
+    from evo.campaign_types import CampaignError
+    from evo.export import ExportError
+    from genome.source.errors import SourceError
+    from knowledge.errors import KnowledgeError
+
+    return (CampaignError, SourceError, DeviceError, EvaluatorError, KnowledgeError, ExportError)
 
 
 class UserError(click.ClickException):
@@ -62,8 +66,6 @@ class GuardedGroup(click.Group):
             raise
         except click.UsageError as error:
             raise UserError(usage_line(error)) from None
-        except EXPECTED as error:
-            raise UserError(str(error)) from None
         except BrokenPipeError:
             # Whoever read our output has gone: there is nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,3 +76,7 @@ class GuardedGroup(click.Group):
         except KeyboardInterrupt:
             click.echo("evo-tune: interrupted", err=True)
             ctx.exit(INTERRUPTED)
+        except Exception as error:
+            if not isinstance(error, expected()):
+                raise
+            raise UserError(str(error)) from None

@@ -28,7 +28,6 @@ from genome.spec import Assumptions, KernelSpec, Steering, Tolerance, Tunable
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
 from knowledge.errors import KnowledgeError
-from knowledge.url import DRIVER, parse_url, shown
 
 DATABASE_VARIABLE = "EVO_TUNE_DATABASE_URL"
 """Environment variable that names the shared knowledge base when the campaign says ``auto``."""
@@ -199,6 +198,8 @@ def _knowledge(option: str | None, written: str, document: Document) -> tuple[bo
         text, place = os.environ.get(DATABASE_VARIABLE, ""), Place(f"${DATABASE_VARIABLE}")
         if not text:
             return True, None
+    from knowledge.url import DRIVER, parse_url  # only here: most campaigns name no base, and it takes a while
+
     try:
         url = parse_url(text)
     except KnowledgeError as error:
@@ -216,6 +217,8 @@ def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_secrets(url: str) -> str:
     """The URL for people; nothing of a text that an option has replaced and that is no URL."""
+    from knowledge.url import parse_url, shown
+
     try:
         return shown(parse_url(url))
     except KnowledgeError:
