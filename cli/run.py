@@ -12,8 +12,8 @@ from cli.interrupt import stop_on_signals
 from cli.screen import make_screen
 from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
 from evo.engine import run_campaign
-from evo.report import write_outputs
 from evo.report.files import check_folder
+from evo.report.outputs import write_outputs
 from evo.report.summary import best_json
 from evo.result import CampaignResult, StopReason
 from evo.wire import transforms

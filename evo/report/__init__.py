@@ -1,5 +1,1 @@
-"""What a campaign leaves in its output folder."""
-
-from evo.report.outputs import write_outputs
-
-__all__ = ["write_outputs"]
+"""What a campaign leaves in its output folder, and pages about a kernel."""

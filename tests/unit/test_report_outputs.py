@@ -15,7 +15,7 @@ import pytest
 from evaluator.api import Comparison, SizeComparison
 from evaluator.result import Bottleneck, DeviceInfo, Evaluation, Profile, Status, Timing, Toolchain
 from evo.campaign import Campaign, load_campaign
-from evo.report import write_outputs
+from evo.report.outputs import write_outputs
 from evo.result import (
     AgentTally,
     ArchiveEntry,
