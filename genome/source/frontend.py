@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pycparser import c_ast, c_parser
 
@@ -14,13 +15,12 @@ from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
 from genome.source.normalise import normalise
 from genome.source.opaque import moved_names
+from genome.source.opening import Opened, open_kernel
 from genome.source.parse import Parsed, read_body
-from genome.source.prelude import prelude_text
 from genome.source.preprocess import preprocess
 from genome.source.regions import broken_token
-from genome.source.signature import entries, launch_bounds, parameters
-from genome.source.slice import Item, Slice, find_entry, items, slice_kernel, type_names
-from genome.source.templates import instantiate
+from genome.source.signature import entries
+from genome.source.slice import Item, Slice, find_entry, items, type_names
 
 __all__ = ["SourceError", "entries", "parse_kernel"]
 
@@ -53,17 +53,11 @@ def parse_kernel(
     Raises:
         SourceError: If the file cannot be preprocessed, the kernel is missing, or its body is out of reach.
     """
-    pre = preprocess(source, path, defines, include_dirs)
-    found = items(pre.tokens)
-    entry_item = instantiate(find_entry(found, entry, path), template_args, path)
-    part = slice_kernel(found, entry_item)
-    params = parameters(entry_item, path)
-    constants = file_constants(part.prelude)
-    encoded, block = _parse_body(entry_item, found, path)
-    parsed = _read(part, params, constants, encoded, block)
-    kernel = Kernel(entry, params, (), parsed.body, shared=parsed.shared, launch_bounds=launch_bounds(entry_item),
-                    prelude=prelude_text(part, pre.missing))  # fmt: skip
-    return normalise(kernel, parsed)
+    opened = open_kernel(source, entry, path, template_args, defines, include_dirs)
+    constants = file_constants(opened.part.prelude)
+    encoded, block = parse_body(opened, path)
+    parsed = _read(opened.part, opened.kernel.params, constants, encoded, block)
+    return normalise(replace(opened.kernel, body=parsed.body, shared=parsed.shared), parsed)
 
 
 def entry_tokens(
@@ -82,13 +76,18 @@ def entry_tokens(
     return find_entry(items(preprocess(source, path, defines, include_dirs).tokens), entry, path).tokens
 
 
-def _parse_body(item: Item, found: Sequence[Item], path: str) -> tuple[Encoded, c_ast.Compound]:
-    """Parses the body; where C cannot spell a statement, a second pass makes just that statement opaque."""
+def parse_body(opened: Opened, path: str) -> tuple[Encoded, c_ast.Compound]:
+    """Parses the body; where C cannot spell a statement, a second pass makes just that statement opaque.
+
+    Raises:
+        SourceError: If even that does not help.
+    """
+    item = opened.part.entry
     body = item.tokens[item.body :]
     lone = unbalanced(body)
     if lone is not None:
         raise SourceError(lone.file or path, lone.line, f"'{lone.text}' has no partner", "close the bracket")
-    types = type_names(found)
+    types = type_names(opened.found)
     encoded = encode_body(body, types)
     try:
         return encoded, _tree(encoded.text, path)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from genome.ir.kernel import Kernel
 from genome.ir.print_tokens import render
-from genome.source.prelude import prelude_text
-from genome.source.preprocess import preprocess
-from genome.source.signature import launch_bounds, parameters
-from genome.source.slice import find_entry, items, slice_kernel
-from genome.source.templates import instantiate
+from genome.source.opening import open_kernel
 
 
 def verbatim_kernel(
@@ -27,16 +24,6 @@ def verbatim_kernel(
     Raises:
         SourceError: If the file cannot be preprocessed or the kernel is missing.
     """
-    pre = preprocess(source, path, defines, include_dirs)
-    found = items(pre.tokens)
-    item = instantiate(find_entry(found, entry, path), template_args, path)
-    part = slice_kernel(found, item)
-    return Kernel(
-        entry,
-        parameters(item, path),
-        (),
-        (),
-        launch_bounds=launch_bounds(item),
-        prelude=prelude_text(part, pre.missing),
-        verbatim=render(item.tokens[item.body :]).strip(),
-    )
+    opened = open_kernel(source, entry, path, template_args, defines, include_dirs)
+    item = opened.part.entry
+    return replace(opened.kernel, verbatim=render(item.tokens[item.body :]).strip())
