@@ -105,7 +105,11 @@ class Nvrtc:
             self._cache.put(key, _packed(result))
         return result
 
-    def _compile(self, source: str, name: str, options: Sequence[str]) -> Compilation:
+    def ptx(self, source: str, name: str, options: Sequence[str]) -> Compilation:
+        """The text in front of the assembler, in place of machine code: ``-arch=compute_XX``, and nothing remembered."""
+        return self._compile(source, name, options, "PTX")
+
+    def _compile(self, source: str, name: str, options: Sequence[str], product: str = "CUBIN") -> Compilation:
         program = ctypes.c_void_p()
         created = self._library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name.encode(), 0, None, None)
         if created != 0:
@@ -116,7 +120,7 @@ class Nvrtc:
             log = self._fetch(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
             if code != 0:
                 return Compilation(b"", log.strip() or self._explain(code))
-            return Compilation(self._fetch(program, "CUBIN"), log)
+            return Compilation(self._fetch(program, product), log)
         finally:
             self._library.nvrtcDestroyProgram(ctypes.byref(program))
 
