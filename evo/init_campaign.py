@@ -66,13 +66,19 @@ def template_arguments(text: str | None) -> tuple[str, ...]:
     return tuple(render(group).strip() for group in split_commas(list(tokenize(text)))) if text else ()
 
 
-def chosen_entry(entry: str | None, source: str, path: Path) -> str:
+def chosen_entry(
+    entry: str | None,
+    source: str,
+    path: Path,
+    defines: Sequence[tuple[str, str]] = (),
+    include_dirs: Sequence[str] = (),
+) -> str:
     """The named kernel, else the only one of the file.
 
     Raises:
         CampaignError: If it is not there, or not unique.
     """
-    names = entries(source, str(path))
+    names = entries(source, str(path), defines=defines, include_dirs=include_dirs)
     if not names:
         raise CampaignError(f"{path}: holds no __global__ function")
     if entry is None and len(names) > 1:

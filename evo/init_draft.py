@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from evo.campaign_kernel import dtype_of
 from evo.init_shapes import Positions, Shape, blocks_alone, positions, shapes, size_text
@@ -54,20 +55,35 @@ class Draft:
     alone: tuple[str, ...] = ()
     updated: frozenset[str] = frozenset()
 
+    @property
+    def grid(self) -> tuple[str, ...]:
+        """Blocks along each dimension where a block has a number of its own; empty where the launch is a domain."""
+        if not self.alone:
+            return ()
+        extents = self.domain or ((self.sizes or ("N",))[0],)
+        return tuple(
+            extent if dim in self.alone else f"({extent} + {threads - 1}) // {threads}"
+            for dim, extent, threads in zip("xyz", extents, self.block, strict=False)
+        )
 
-def draft(source: str, entry: str, path: Path, shown: str, template_args: Sequence[str] = ()) -> Draft:
+
+def draft(
+    source: str, entry: str, path: Path, shown: str, template_args: Sequence[str] = (),
+    defines: Sequence[tuple[str, str]] = (), include_dirs: Sequence[str] = (),
+) -> Draft:  # fmt: skip
     """What can be read from the source; the launch stays open if the body is out of the front end's reach."""
     template = template_parameters(source, entry, str(path))
     given = tuple(template_args) or tuple(parameter.guess for parameter in template)
     guessed = "" if template_args else ", ".join(parameter.name for parameter in template)
+    how: dict[str, Any] = {"path": str(path), "template_args": given, "defines": defines, "include_dirs": include_dirs}
     try:
-        kernel = parse_kernel(source, entry, path=str(path), template_args=given)
+        kernel = parse_kernel(source, entry, **how)
     except SourceError:
-        kernel = verbatim_kernel(source, entry, path=str(path), template_args=given)
+        kernel = verbatim_kernel(source, entry, **how)
     sizes = tuple(
         p.name for p in kernel.params if not p.pointer and (dtype_of(p.ctype) or "").lstrip("u").startswith("int")
     )
-    text = kernel.verbatim or verbatim_kernel(source, entry, path=str(path), template_args=given).verbatim
+    text = kernel.verbatim or verbatim_kernel(source, entry, **how).verbatim
     where = positions(kernel, text)
     domain, unsure = _domain(where, sizes)
     return Draft(

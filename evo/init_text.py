@@ -46,15 +46,11 @@ def _launch_text(found: Draft, sizes: Sequence[str]) -> str:
     guess = " A GUESS: look it over." if found.unsure else ""
     extents = found.domain or (sizes[0],)
     domain = f"domain: {{{_per_axis(extents)}}}"
-    if not found.alone:
+    if not found.grid:
         return (f"  {domain} # iterations along each axis; the grid is ceil(domain / block).{guess}\n"
                 f"  # grid: {{x: {sizes[0]}}}                 # instead of a domain, where blocks are no cover of it "
                 "(a block a row, say)")  # fmt: skip
-    grid = tuple(
-        extent if dim in found.alone else f"({extent} + {threads - 1}) // {threads}"
-        for dim, extent, threads in zip("xyz", extents, found.block, strict=False)
-    )
-    return (f"  grid: {{{_per_axis(grid)}}} # blocks along each axis: one has a number of its own.{guess}\n"
+    return (f"  grid: {{{_per_axis(found.grid)}}} # blocks along each axis: one has a number of its own.{guess}\n"
             f"  # {domain}               # instead of a grid: iterations along each axis")  # fmt: skip
 
 
