@@ -85,7 +85,8 @@ def finish_lines(result: CampaignResult) -> list[str]:
         )
     comparison = result.comparison
     if comparison.verified and comparison.processes:
-        lines.append(f"  verified at {len(comparison.checks)} further sizes, in {comparison.processes} fresh processes")
+        where = f"at {len(comparison.checks)} further sizes" if comparison.checks else "with other inputs"
+        lines.append(f"  verified {where}, in {comparison.processes} fresh processes")
     elif comparison.message:
         lines.append(f"  {'' if comparison.verified else 'not verified: '}{comparison.message}")
     lines.append(f"  {_STOPPED[result.stop]} after {minutes_text(result.elapsed_s)} "

@@ -61,7 +61,8 @@ def run_cascade(station: Station, prepared: Prepared, best_ms: Mapping[str, floa
             results.append(_failed(prepared, size, as_ended(error, "check"), start))
             dead = isinstance(error, BackendFailure) and error.fatal
             break
-        results.append(replace(step, device_s=time.monotonic() - start))
+        if not stage or size not in spec.sizes:  # a tuned size that is checked first counts once, when it is timed
+            results.append(replace(step, device_s=time.monotonic() - start))
     if not dead and station.damaged():
         text = f"stray write at {size.label}: memory that belongs to no argument changed"
         results[-1:] = [_failed(prepared, size, Ended(Status.STRAY_WRITE, text, "check", math.inf), start)]
@@ -80,10 +81,13 @@ def _calls(station: Station, prepared: Prepared) -> dict[str, Call | None]:
 
 
 def split_checks(station: Station) -> tuple[list[ProblemSize], list[ProblemSize]]:
-    """Check sizes that are cheap enough to come before the tuned ones, and the others; each by bytes."""
+    """Check sizes that are cheap enough to come before the tuned ones, and the others; each by bytes.
+
+    A kernel that is compiled for its one size is checked there.
+    """
     if not station.settings.defences.check_sizes:
         return [], []
-    ordered = sorted(station.spec.check_sizes, key=lambda size: station.work(size).bytes)
+    ordered = sorted(station.spec.check_sizes or station.spec.sizes, key=lambda size: station.work(size).bytes)
     bound = _SMALL_SHARE * min(station.work(size).bytes for size in station.spec.sizes)
     small = [size for size in ordered if station.work(size).bytes <= bound] or ordered[:1]
     return small, ordered[len(small) :]

@@ -26,6 +26,8 @@ def covering_sizes(spec: KernelSpec, guard: Guard, have: int) -> tuple[ProblemSi
         guard: Of the variant.
         have: Check sizes at which it runs already.
     """
+    if not spec.check_sizes:
+        return ()  # compiled for its one size
     known = {size.label for size in (*spec.sizes, *spec.check_sizes)}
     found: dict[str, ProblemSize] = {}
     for size in spec.sizes:

@@ -98,12 +98,13 @@ def _check_grid(spec: KernelSpec, size: ProblemSize, limits: DeviceLimits, docum
 
 
 def check_promises(spec: KernelSpec, document: Document) -> None:
-    """``divisible`` and ``ranges`` name scalar parameters and are true at every size of the campaign.
+    """``divisible`` and ``ranges`` name scalar parameters or sizes, and are true at every size of the campaign.
 
     Raises:
         CampaignError: For a promise that the campaign itself breaks.
     """
-    scalars = {arg.name: arg.value for arg in spec.args if arg.is_scalar}
+    sizes = {name: SizeExpr(name) for name in spec.sizes[0].env}
+    scalars = sizes | {arg.name: arg.value for arg in spec.args if arg.is_scalar}
     for name, by in spec.assumptions.divisible:
         where: FieldPath = ("assume", "divisible", name)
         for size, value in _values(name, scalars, spec, where, document):
@@ -122,7 +123,7 @@ def _values(
     name: str, scalars: Mapping[str, SizeExpr | float | None], spec: KernelSpec, where: FieldPath, document: Document
 ) -> list[tuple[ProblemSize, float]]:
     if name not in scalars:
-        raise document.error(where, f"'{name}' is not a scalar argument; {nearest(name, scalars)}")
+        raise document.error(where, f"'{name}' is neither a scalar argument nor a size; {nearest(name, scalars)}")
     value = scalars[name]
     sizes = (*spec.sizes, *spec.check_sizes)
     return [(size, value.evaluate(size.env) if isinstance(value, SizeExpr) else float(value or 0)) for size in sizes]

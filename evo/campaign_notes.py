@@ -10,7 +10,7 @@ LOOSE = 0.1
 
 def campaign_notes(spec: KernelSpec) -> tuple[str, ...]:
     """Remarks on tolerances and inputs with which a wrong kernel could pass for a right one."""
-    return (*_loose(spec), *_empty(spec))
+    return (*_loose(spec), *_empty(spec), *_fixed(spec))
 
 
 def _loose(spec: KernelSpec) -> list[str]:
@@ -29,6 +29,14 @@ def _loose(spec: KernelSpec) -> list[str]:
             f"tolerance.atol is {atol:g}: results that are off by as much count as right, however small they are"
         )
     return found
+
+
+def _fixed(spec: KernelSpec) -> list[str]:
+    if spec.check_sizes:
+        return []
+    return [
+        f"the kernel is compiled for {spec.sizes[0].label}: it was verified with other inputs there, at no other size"
+    ]
 
 
 def _empty(spec: KernelSpec) -> list[str]:
