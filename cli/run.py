@@ -1,17 +1,20 @@
-"""``evo-tune run``: evolves a kernel and writes the results."""
+"""``evo-tune run``: evolves a kernel, or several, and writes the results."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
+from cli.entries_view import whole_lines
 from cli.errors import INTERRUPTED
 from cli.interrupt import stop_on_signals
 from cli.screen import make_screen
-from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
+from evo.campaign import Campaign, CampaignError, EntriesCampaign, Overrides, load_plan
 from evo.engine import run_campaign
+from evo.entries import run_entries
 from evo.report.files import check_folder
 from evo.report.outputs import write_outputs
 from evo.report.summary import best_json
@@ -40,17 +43,17 @@ def run(
     output: Path | None,
     knowledge: str | None,
 ) -> None:
-    """Evolves the kernel of the CAMPAIGN file within its budget."""
-    plan = load_campaign(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge), transforms())
+    """Evolves the kernel (or the entries) of the CAMPAIGN file within its budget."""
+    plan = load_plan(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge), transforms())
     _check(plan, campaign, resume, "--output" if output else f"{campaign}: output")
-    result = _evolve(plan, resume)
+    data, stopped = _one(plan, resume) if isinstance(plan, Campaign) else _several(plan, resume)
     if as_json:
-        click.echo(json.dumps(best_json(plan, result), indent=2))
-    if result.stop is StopReason.INTERRUPTED:
+        click.echo(json.dumps(data, indent=2))
+    if stopped:
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _check(plan: Campaign, campaign: Path, resume: bool, output: str) -> None:
+def _check(plan: Campaign | EntriesCampaign, campaign: Path, resume: bool, output: str) -> None:
     """What would only come out at the end of the campaign.
 
     Raises:
@@ -63,6 +66,25 @@ def _check(plan: Campaign, campaign: Path, resume: bool, output: str) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise CampaignError(f"{output}: cannot write into {plan.output} ({reason}); name another folder") from None
+
+
+def _one(plan: Campaign, resume: bool) -> tuple[dict[str, Any], bool]:
+    """(best.json, whether the user stopped it) of a campaign of one kernel."""
+    result = _evolve(plan, resume)
+    return best_json(plan, result), result.stop is StopReason.INTERRUPTED
+
+
+def _several(plan: EntriesCampaign, resume: bool) -> tuple[dict[str, Any], bool]:
+    """The same of a campaign of several entries; each one has a screen of its own."""
+    data = run_entries(plan, tune=_evolve, say=_say, resume=resume)
+    for line in whole_lines(data):
+        _say(line)
+    _say(f"Results: {plan.output}")
+    return data, data["stop"] == StopReason.INTERRUPTED
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
 
 
 def _evolve(plan: Campaign, resume: bool) -> CampaignResult:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from cli.errors import LOST
+from evo.entries_verify import WholeClaim, WholeVerification, read_whole, verify_whole, whole_verification_json
 from evo.report.summary import milliseconds, times
 from evo.verify import Verification, read_claim, verification_json
 from evo.verify import verify as verify_claim
@@ -24,15 +25,48 @@ def verify(best: Path, campaign: Path | None, device: str | None, processes: int
 
     Exit code 0 if the claim holds, 3 if the result is wrong or not faster than the kernel as it is.
     """
-    claim = read_claim(best, campaign)
-    result = verify_claim(claim, device=device, processes=processes, progress=_say)
+    whole = read_whole(best, campaign)
+    if whole is not None:
+        holds = _several(whole, device, processes, as_json)
+    else:
+        holds = _one(best, campaign, device, processes, as_json)
+    if not holds:
+        raise click.exceptions.Exit(LOST)
+
+
+def _one(best: Path, campaign: Path | None, device: str | None, processes: int | None, as_json: bool) -> bool:
+    result = verify_claim(read_claim(best, campaign), device=device, processes=processes, progress=_say)
     if as_json:
         click.echo(json.dumps(verification_json(result), indent=2))
     else:
         for line in lines(result):
             click.echo(line)
-    if not result.holds:
-        raise click.exceptions.Exit(LOST)
+    return result.holds
+
+
+def _several(claim: WholeClaim, device: str | None, processes: int | None, as_json: bool) -> bool:
+    def say(name: str, done: int, of: int) -> None:
+        click.echo(f"{name}: process {done} of {of}", err=True)
+
+    result = verify_whole(claim, device=device, processes=processes, progress=say)
+    if as_json:
+        click.echo(json.dumps(whole_verification_json(result), indent=2))
+    else:
+        for line in whole_lines(result):
+            click.echo(line)
+    return result.holds
+
+
+def whole_lines(result: WholeVerification) -> list[str]:
+    """The verification of several entries for a person."""
+    found = [line for name, entry in result.entries for line in (f"{name}:", *(f"  {text}" for text in lines(entry)))]
+    if result.whole is not None:
+        now, then = result.whole.speedup, result.claim.speedup
+        found.append(f"together: {times(now['median'])} ({times(now['low'])} to {times(now['high'])}), "
+                     f"claimed {times(then[0])}")  # fmt: skip
+    if result.claim.untouched:
+        found.append(f"not tuned, and not looked at: {', '.join(result.claim.untouched)}")
+    return found
 
 
 def lines(result: Verification) -> list[str]:

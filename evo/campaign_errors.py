@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from evo.campaign_model import CampaignModel
+from evo.campaign_model import CampaignModel, EntriesModel
 from evo.campaign_types import CampaignError
 from evo.campaign_yaml import Document, FieldPath
 
@@ -93,7 +93,9 @@ def shown(value: object) -> str:
 
 
 def _fields(where: FieldPath) -> list[str]:
-    model: Any = CampaignModel
+    if not where:
+        return [*CampaignModel.model_fields, *EntriesModel.model_fields]
+    model: Any = EntriesModel if where[0] in EntriesModel.model_fields else CampaignModel
     for part in where:
         if isinstance(part, str) and isinstance(model, type) and issubclass(model, BaseModel):
             field = model.model_fields.get(part)

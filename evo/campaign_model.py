@@ -10,6 +10,8 @@ from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import DTYPES
 
 AXES = ("x", "y", "z")
+FIXED = "fixed"
+"""Check sizes of a kernel that is compiled for its one size: there are none."""
 _C_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
@@ -66,9 +68,9 @@ def _dtype(value: object) -> object:
     return {"float": "float32", "double": "float64", "half": "float16", "int": "int32"}.get(str(value), value)
 
 
-def _generated(value: object) -> object:
-    if isinstance(value, str) and value != "generate":
-        raise ValueError(f"expected a list of sizes or 'generate', got '{value}'")
+def _check_sizes(value: object) -> object:
+    if isinstance(value, str) and value not in ("generate", FIXED):
+        raise ValueError(f"expected a list of sizes, 'generate' or '{FIXED}', got '{value}'")
     return None if value == "generate" else value
 
 
@@ -201,8 +203,36 @@ class ReferenceModel(_Model):
     checker: str | None = None
 
 
+class EntryModel(_Model):
+    """One of ``entries:``: what it says takes the place of the same field of the campaign (``kernel`` field by field).
+
+    The fields themselves are validated when they stand in their campaign.
+    """
+
+    name: Name | None = None
+    calls: Annotated[Number, Field(gt=0)] = 1.0
+    kernel: Any = None
+    arguments: Any = None
+    launch: Any = None
+    sizes: Any = None
+    check_sizes: Any = None
+    reference: Any = None
+    tolerance: Any = None
+    assume: Any = None
+    tunables: Any = None
+    restrictions: Any = None
+    transforms: Any = None
+    limits: Any = None
+
+
+class EntriesModel(BaseModel):
+    """The part of a file that names several entries."""
+
+    entries: Annotated[list[EntryModel], Field(min_length=1)]
+
+
 class CampaignModel(_Model):
-    """The whole file."""
+    """The whole file, or one entry of it."""
 
     version: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=120)] | None = None
@@ -210,7 +240,7 @@ class CampaignModel(_Model):
     arguments: Annotated[list[ArgumentModel], Field(min_length=1)]
     launch: LaunchModel
     sizes: Annotated[list[dict[Name, Any]], Field(min_length=1)]
-    check_sizes: Annotated[list[dict[Name, Any]] | None, BeforeValidator(_generated)] = None
+    check_sizes: Annotated[list[dict[Name, Any]] | Literal["fixed"] | None, BeforeValidator(_check_sizes)] = None
     reference: Annotated[ReferenceModel | None, BeforeValidator(_reference)] = None
     tolerance: ToleranceModel = ToleranceModel()
     assume: AssumeModel = AssumeModel()

@@ -54,6 +54,7 @@ class Campaign:
         processes: Fresh processes of the final comparison.
         settings: The validated file with overrides applied, as plain data.
         notes: Remarks on what the campaign allows, for the report.
+        entry: Name among the ``entries`` of its file; empty where the file is about one kernel.
     """
 
     name: str
@@ -73,6 +74,45 @@ class Campaign:
     processes: int = 5
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    entry: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a campaign of several.
+
+    Attributes:
+        name: Unique in its campaign; the name of its folder below the output.
+        calls: How often it is called for each call of the others, relative to their own figures.
+        campaign: What is run for it: an ordinary campaign.
+    """
+
+    name: str
+    calls: float
+    campaign: Campaign
+
+
+@dataclass(frozen=True)
+class EntriesCampaign:
+    """Several entries that share one budget.
+
+    Attributes:
+        name: Of the whole.
+        path: The campaign file.
+        output: Folder of the results; each entry has one of its own in it.
+        budget: Of all entries together; patience is each one's own.
+        entries: In the order of the file.
+        seed: Of every entry.
+        use_knowledge: False runs without any knowledge base.
+    """
+
+    name: str
+    path: Path
+    output: Path
+    budget: Budget
+    entries: tuple[Entry, ...]
+    seed: int = 0
+    use_knowledge: bool = True
 
 
 @dataclass(frozen=True)

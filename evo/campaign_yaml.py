@@ -60,11 +60,16 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _integer)
 
 @dataclass(frozen=True)
 class Document:
-    """Plain data of a YAML file with the line of each field."""
+    """Plain data of a YAML file with the line of each field.
+
+    ``origins`` says where fields that were put together from several places of the file stand there: the longest
+    beginning of a path that it holds is replaced.
+    """
 
     path: Path
     data: Mapping[str, Any]
     lines: Mapping[FieldPath, int] = field(default_factory=dict)
+    origins: Mapping[FieldPath, FieldPath] = field(default_factory=dict)
 
     def line(self, where: FieldPath) -> int:
         """Line of the field, else of the nearest enclosing one."""
@@ -74,8 +79,14 @@ class Document:
 
     def error(self, where: FieldPath, message: str) -> CampaignError:
         """An error that reads ``campaign.yaml:12: arguments[2].shape: message``."""
-        name = dotted(where)
+        name = dotted(self._origin(where))
         return CampaignError(f"{self.path}:{self.line(where)}: {name + ': ' if name else ''}{message}")
+
+    def _origin(self, where: FieldPath) -> FieldPath:
+        for length in range(len(where), -1, -1):
+            if where[:length] in self.origins:
+                return (*self.origins[where[:length]], *where[length:])
+        return where
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Claim:
         device: Name of that device.
         speedup: (median, low, high) as claimed.
         improved: False if the campaign found nothing faster.
+        entry: Name among the ``entries`` of the campaign file; empty where it has none.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class Claim:
     device: str
     speedup: tuple[float, float, float]
     improved: bool
+    entry: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def read_claim(path: Path, campaign: Path | None = None) -> Claim:
         claim = Claim(
             path, named, Genome.from_json(data["genome"]), str(data["variant"]), str(data["device"]),
             (float(speedup["median"]), float(speedup["low"]), float(speedup["high"])), bool(data["improved"]),
+            str(data.get("entry") or ""),
         )  # fmt: skip
     except FileNotFoundError:
         raise CampaignError(f"{path}: there is no such file; a run writes best.json into its output folder") from None
@@ -111,7 +114,7 @@ def verify(
         CampaignError: If the campaign file is wrong, or the genome gives nothing that can run here.
         EvaluatorError, DeviceError: If the device or the baseline cannot be used.
     """
-    campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device), transforms())
+    campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device), transforms(), claim.entry)
     with build(replace(campaign, use_knowledge=False)) as parts:
         _check_genome(parts, claim)
         opened = open_baseline(parts, campaign.spec.sizes)

@@ -47,6 +47,7 @@ def best_json(campaign: Campaign, result: CampaignResult) -> dict[str, Any]:
         "seed": result.seed,
         "variant": result.best.digest(),
         "campaign": result.campaign_id,
+        "entry": campaign.entry or None,
         "campaign_file": os.path.relpath(campaign.path.resolve(), campaign.output.resolve()),
         "versions": dict(result.versions),
         "notes": list(result.notes),

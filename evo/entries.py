@@ -1,0 +1,116 @@
+"""A campaign of several entries: ordinary campaigns one after another, which share a budget by the time they take.
+
+The entry that takes most of the time comes first. What it leaves over (it ran out of patience, or of proposals) goes
+to those behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from evo.campaign_types import Campaign, EntriesCampaign, Entry
+from evo.entries_journal import Journal, Spent, key_of, load, save
+from evo.entries_result import combined_json
+from evo.entries_share import call_ms, next_budget, shares
+from evo.reading import open_baseline
+from evo.report.entries_page import entries_html
+from evo.report.files import write_atomic
+from evo.result import CampaignResult, StopReason
+from evo.wire import build
+
+Tune = Callable[[Campaign, bool], CampaignResult]
+"""(campaign of an entry, go on with an interrupted run) -> its result, with its files written."""
+
+
+def run_entries(
+    plan: EntriesCampaign,
+    *,
+    tune: Tune,
+    say: Callable[[str], None],
+    resume: bool = False,
+    weigh: Callable[[Campaign], float] | None = None,
+) -> dict[str, Any]:
+    """Evolves every entry within the shared budget (blocks).
+
+    Args:
+        plan: What to run.
+        tune: Runs one entry; an interrupted one ends the whole.
+        say: Told in words what comes next.
+        resume: Go on with the interrupted run whose journal is in the output folder.
+        weigh: Milliseconds of a call of an entry as it is; measured on the device where it is not given.
+
+    Returns:
+        What is in ``best.json`` of the output folder: see ``combined_json``.
+
+    Raises:
+        CampaignError: If the interrupted run was another campaign's.
+        EvaluatorError, DeviceError, KnowledgeError, SourceError: See ``evo.engine.run_campaign``.
+        OSError: If the output folder cannot be written.
+    """
+    journal = load(plan) if resume else None
+    if resume and journal is None:
+        say(f"there is no interrupted run in {plan.output}: a new one begins")
+    if journal is None:
+        journal = _weighed(plan, weigh or baseline_ms, say)
+        save(journal, plan)
+    times = journal.times_ms
+    share = shares(times)
+    order = sorted(plan.entries, key=lambda entry: -times[entry.name])
+    interrupted = ""
+    for entry in order:
+        if entry.name in journal.ended:
+            continue
+        again = journal.running == entry.name
+        waiting = [other.name for other in order if other.name not in journal.ended]
+        budget = journal.budget if again else next_budget(entry.name, waiting, share, journal.left(plan.budget))
+        journal = journal.begun(entry.name, budget)
+        save(journal, plan)
+        say(_notice(entry, journal, len(order)))
+        result = tune(replace(entry.campaign, budget=budget), again)
+        if result.stop is StopReason.INTERRUPTED:
+            interrupted = entry.name
+            break
+        journal = journal.done(entry.name, Spent(result.counts.evaluations, result.elapsed_s))
+        save(journal, plan)
+        _write(plan, journal, "")
+    return _write(plan, journal, interrupted)
+
+
+def baseline_ms(campaign: Campaign) -> float:
+    """Milliseconds of a call of the kernel as it is, verified and timed at every tuned size (blocks).
+
+    Raises:
+        EvaluatorError, DeviceError: If it cannot run.
+    """
+    with build(replace(campaign, use_knowledge=False)) as parts:
+        measured = open_baseline(parts, campaign.spec.sizes).measured
+    times = {e.size: e.timing.median_ms for e in measured.evaluations if e.timing is not None}
+    return call_ms(campaign.spec.sizes, times)
+
+
+def _weighed(plan: EntriesCampaign, weigh: Callable[[Campaign], float], say: Callable[[str], None]) -> Journal:
+    began, times = time.monotonic(), {}
+    for entry in plan.entries:
+        say(f"{entry.name}: verifying and timing the kernel as it stands")
+        times[entry.name] = entry.calls * weigh(entry.campaign)
+    return Journal(key_of(plan), times, time.monotonic() - began)
+
+
+def _notice(entry: Entry, journal: Journal, entries: int) -> str:
+    part = journal.times_ms[entry.name] / sum(journal.times_ms.values())
+    budget = journal.budget
+    limit = "" if budget.minutes is None else f", {budget.minutes:.1f} minutes"
+    return (f"{entry.name}: entry {len(journal.ended) + 1} of {entries}, {part:.0%} of the time, "
+            f"{budget.evaluations} evaluations{limit}")  # fmt: skip
+
+
+def _write(plan: EntriesCampaign, journal: Journal, interrupted: str) -> dict[str, Any]:
+    """The files of the whole, as far as it has come."""
+    data = combined_json(plan, journal, interrupted)
+    write_atomic(plan.output / "best.json", json.dumps(data, indent=2) + "\n")
+    write_atomic(plan.output / "report.html", entries_html(data))
+    return data

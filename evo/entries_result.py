@@ -1,0 +1,133 @@
+"""What the entries of a campaign come to together: the time of the whole before and after."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evo.campaign_types import EntriesCampaign, Entry
+from evo.entries_journal import Journal
+from evo.entries_share import call_ms
+from genome.spec import ProblemSize
+
+BEST = "best.json"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Milliseconds of all entries together, by their calls.
+
+    Attributes:
+        before_ms: As they were.
+        after_ms: As they are; ``least_ms`` and ``most_ms`` with every entry at an end of its interval.
+    """
+
+    before_ms: float
+    after_ms: float
+    least_ms: float
+    most_ms: float
+
+    @property
+    def speedup(self) -> dict[str, float]:
+        """Median, low and high. The interval holds at least what those of the entries hold together: it is wider than
+        95% where their errors are independent.
+        """
+        return {"median": self.before_ms / self.after_ms, "low": self.before_ms / self.most_ms,
+                "high": self.before_ms / self.least_ms}  # fmt: skip
+
+
+def entry_whole(calls: float, sizes: Sequence[ProblemSize], rows: Sequence[Mapping[str, Any]]) -> Whole:
+    """Of one entry.
+
+    Args:
+        calls: How often it is called.
+        sizes: Its tuned sizes.
+        rows: One a size, in the same order: ``baseline_ms``, ``best_ms``, and the ``low`` and ``high`` end of the
+            speed-up, or None where that was not proven.
+    """
+    labels = [size.label for size in sizes]
+
+    def weighted(values: Sequence[float]) -> float:
+        return calls * call_ms(sizes, dict(zip(labels, values, strict=True)))
+
+    return Whole(
+        weighted([row["baseline_ms"] for row in rows]),
+        weighted([row["best_ms"] for row in rows]),
+        weighted([row["baseline_ms"] / row["high"] if row.get("high") else row["best_ms"] for row in rows]),
+        weighted([row["baseline_ms"] / row["low"] if row.get("low") else row["best_ms"] for row in rows]),
+    )
+
+
+def together(parts: Sequence[Whole]) -> Whole:
+    """Of all entries."""
+    return Whole(
+        sum(part.before_ms for part in parts), sum(part.after_ms for part in parts),
+        sum(part.least_ms for part in parts), sum(part.most_ms for part in parts),
+    )  # fmt: skip
+
+
+def combined_json(plan: EntriesCampaign, journal: Journal, interrupted: str = "") -> dict[str, Any]:
+    """The content of the upper ``best.json``.
+
+    Args:
+        plan: The campaign.
+        journal: Which entries have ended. What they found is read from their own ``best.json``.
+        interrupted: The entry that was stopped and has written what it found; empty if none was.
+    """
+    rows, parts = [], []
+    for entry in plan.entries:
+        tuned = entry.name in journal.ended or entry.name == interrupted
+        found = _found(plan, entry) if tuned else None
+        parts.append(_whole(entry, found, journal.times_ms[entry.name]))
+        rows.append(_row(entry, found, parts[-1]))
+    whole = together(parts)
+    for row, part in zip(rows, parts, strict=True):
+        row["share_before"], row["share_after"] = part.before_ms / whole.before_ms, part.after_ms / whole.after_ms
+    found_device = next((row["device"] for row in rows if row["device"]), "")
+    return {
+        "campaign": plan.name,
+        "device": found_device,
+        "speedup": whole.speedup,
+        "before_ms": whole.before_ms,
+        "after_ms": whole.after_ms,
+        "verified": all(row["verified"] for row in rows),
+        "improved": any(row["improved"] for row in rows),
+        "evaluations": sum(row["evaluations"] for row in rows),
+        "stop": "interrupted" if interrupted else "unfinished" if len(journal.ended) < len(rows) else "finished",
+        "elapsed_s": round(journal.weighing_s + sum(spent.seconds for spent in journal.ended.values()), 3),
+        "seed": plan.seed,
+        "campaign_file": os.path.relpath(plan.path.resolve(), plan.output.resolve()),
+        "entries": rows,
+    }
+
+
+def _found(plan: EntriesCampaign, entry: Entry) -> Mapping[str, Any]:
+    data: Mapping[str, Any] = json.loads((plan.output / entry.name / BEST).read_text(encoding="utf-8"))
+    return data
+
+
+def _whole(entry: Entry, found: Mapping[str, Any] | None, weighed_ms: float) -> Whole:
+    if found is None:
+        return Whole(weighed_ms, weighed_ms, weighed_ms, weighed_ms)
+    return entry_whole(entry.calls, entry.campaign.spec.sizes, found["sizes"])
+
+
+def _row(entry: Entry, found: Mapping[str, Any] | None, part: Whole) -> dict[str, Any]:
+    data = found or {}
+    return {
+        "name": entry.name,
+        "kernel": entry.campaign.spec.name,
+        "calls": entry.calls,
+        "file": f"{entry.name}/{BEST}" if found else None,
+        "device": data.get("device", ""),
+        "before_ms": part.before_ms,
+        "after_ms": part.after_ms,
+        "speedup": part.speedup,
+        "verified": bool(data.get("verified", False)),
+        "improved": bool(data.get("improved", False)),
+        "evaluations": int(data.get("evaluations", 0)),
+        "stop": data.get("stop", "not begun"),
+    }
