@@ -106,7 +106,7 @@ class Nvrtc:
         return result
 
     def ptx(self, source: str, name: str, options: Sequence[str]) -> Compilation:
-        """The text in front of the assembler, in place of machine code: ``-arch=compute_XX``, and nothing remembered."""
+        """The text in front of the assembler, in place of machine code (``-arch=compute_XX``); not remembered."""
         return self._compile(source, name, options, "PTX")
 
     def _compile(self, source: str, name: str, options: Sequence[str], product: str = "CUBIN") -> Compilation:

@@ -42,9 +42,13 @@ def template_parameters(source: str, entry: str, path: str = "kernel.cu") -> tup
     Raises:
         SourceError: If the kernel is not there.
     """
-    template = find_entry(items(preprocess(source, path).tokens), entry, path).template
+    return item_parameters(find_entry(items(preprocess(source, path).tokens), entry, path))
+
+
+def item_parameters(item: Item) -> tuple[TemplateParameter, ...]:
+    """Parameters of a function item in order; empty for one that is no template."""
     found = []
-    for group in split_commas(template or ()):
+    for group in split_commas(item.template or ()):
         texts = [token.text for token in group]
         equals = texts.index("=") if "=" in texts else len(texts)
         if equals >= 2:
