@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.api import EvaluatorError
+from evaluator.drawing import Streams, drawn
 from evaluator.fillings import extreme, perturbed
 from evaluator.plan import array_args, scalar_value
 from genome.spec import ArgSpec, KernelSpec, ProblemSize, Role
@@ -32,10 +33,13 @@ KINDS = ("uniform", "normal", "wide", "integers", "permutation", "monotone", *FI
 Generator = Callable[[ArgSpec, ProblemSize, int], Array]
 """Calls the user's own function for an argument at a size, with an input set."""
 
+Keep = Callable[[ArgSpec, Callable[[], Array]], Array]
+"""Gives an argument's array from where it was kept, else calls the function that makes it, and keeps it."""
+
 
 def make_inputs(
     spec: KernelSpec, size: ProblemSize, seed: int, which: int, *, perturb: bool = True, exponent: int = 0,
-    generate: Generator | None = None,
+    generate: Generator | None = None, keep: Keep | None = None,
 ) -> dict[str, Array]:  # fmt: skip
     """Arrays of all in and inout arguments.
 
@@ -47,23 +51,30 @@ def make_inputs(
         perturb: Change constant, zeros, arange and file arrays in set 1; without it they are the same in both.
         exponent: Magnitudes of set ``EXTREME`` reach 10 to the power of plus and minus this.
         generate: Needed for arguments of kind ``generator``.
+        keep: Gives an array that was made before, or has it made.
 
     Raises:
         EvaluatorError: If an initialiser is unknown, or its file is missing or has another shape.
     """
-    made = {}
+
+    def made(arg: ArgSpec) -> Array:
+        streams = Streams(seed, which, size.label, arg.name)
+        values = fill(arg, arg.extent(size.env), streams)
+        if which == 1 and perturb and arg.init.kind in FIXED:
+            values = perturbed(values, streams.whole())
+        return extreme(arg, values, exponent, streams.whole()) if which == EXTREME else values
+
+    arrays: dict[str, Array] = {}
     for arg in array_args(spec):
         if arg.role is Role.OUT:
             continue
-        rng = _generator(seed, which, size, arg.name)
         if arg.init.kind == "generator":
-            made[arg.name] = _generated(arg, size, which, generate)
-            continue
-        values = fill(arg, arg.extent(size.env), rng)
-        if which == 1 and perturb and arg.init.kind in FIXED:
-            values = perturbed(values, rng)
-        made[arg.name] = extreme(arg, values, exponent, rng) if which == EXTREME else values
-    return made
+            arrays[arg.name] = _generated(arg, size, which, generate)
+        elif keep is None or which == EXTREME:
+            arrays[arg.name] = made(arg)
+        else:
+            arrays[arg.name] = keep(arg, partial(made, arg))
+    return arrays
 
 
 def fixed_inputs(spec: KernelSpec) -> tuple[str, ...]:
@@ -77,12 +88,7 @@ def scalars(spec: KernelSpec, size: ProblemSize) -> dict[str, np.generic]:
     return {arg.name: scalar_value(arg, size.env) for arg in spec.args if arg.is_scalar}
 
 
-def _generator(seed: int, which: int, size: ProblemSize, name: str) -> np.random.Generator:
-    words = [seed & 0xFFFFFFFF, which, zlib.crc32(name.encode()), zlib.crc32(size.label.encode())]
-    return np.random.default_rng(words)
-
-
-def fill(arg: ArgSpec, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+def fill(arg: ArgSpec, shape: tuple[int, ...], streams: Streams) -> Array:
     """One array by its initialiser.
 
     ``uniform`` defaults to [-1, 1) for floating-point and [0, 100) for integer arguments; ``normal`` to mean 0 and
@@ -90,9 +96,8 @@ def fill(arg: ArgSpec, shape: tuple[int, ...], rng: np.random.Generator) -> Arra
     1e6; ``integers`` default to [0, 100); ``monotone`` is a sorted ``uniform``; ``arange`` and ``permutation`` run
     from 0 over all elements in row-major order.
     """
-    dtype = np.dtype(arg.dtype)
+    dtype, count = np.dtype(arg.dtype), prod(shape)
     params = dict(arg.init.params)
-    count = prod(shape)
     match arg.init.kind:
         case "zeros":
             return np.zeros(shape, dtype)
@@ -101,37 +106,14 @@ def fill(arg: ArgSpec, shape: tuple[int, ...], rng: np.random.Generator) -> Arra
         case "arange":
             return np.arange(count).astype(dtype).reshape(shape)
         case "permutation":
-            return rng.permutation(count).astype(dtype).reshape(shape)
-        case "uniform":
-            return _uniform(dtype, shape, params, rng)
-        case "wide":
-            return _wide(dtype, shape, params, rng)
+            return streams.whole().permutation(count).astype(dtype).reshape(shape)
+        case ("uniform" | "wide" | "normal" | "integers") as kind:
+            return drawn(kind, dtype, count, params, streams).reshape(shape)
         case "monotone":
-            return np.sort(_uniform(dtype, (count,), params, rng)).reshape(shape)
-        case "normal":
-            values = rng.normal(params.get("mean", 0.0), params.get("std", 1.0), shape)
-            return (np.rint(values) if dtype.kind in "iu" else values).astype(dtype)
-        case "integers":
-            return rng.integers(int(params.get("low", 0)), int(params.get("high", 100)), shape).astype(dtype)
+            return np.sort(drawn("uniform", dtype, count, params, streams)).reshape(shape)
         case "file":
             return _load(arg, shape, dtype)
     raise EvaluatorError(f"argument '{arg.name}': unknown init kind '{arg.init.kind}'; one of {', '.join(KINDS)}")
-
-
-def _uniform(
-    dtype: np.dtype[Any], shape: tuple[int, ...], params: Mapping[str, float], rng: np.random.Generator
-) -> Array:
-    if dtype.kind in "iu":
-        return rng.integers(int(params.get("low", 0)), int(params.get("high", 100)), shape).astype(dtype)
-    return rng.uniform(params.get("low", -1.0), params.get("high", 1.0), shape).astype(dtype)
-
-
-def _wide(dtype: np.dtype[Any], shape: tuple[int, ...], params: Mapping[str, float], rng: np.random.Generator) -> Array:
-    low, high = params.get("low", 1.0 if dtype.kind in "iu" else 1e-6), params.get("high", 1e6)
-    values = np.exp(rng.uniform(np.log(low), np.log(high), shape))
-    if dtype.kind != "u":
-        values *= rng.choice((-1.0, 1.0), shape)
-    return (np.rint(values) if dtype.kind in "iu" else values).astype(dtype)
 
 
 def _load(arg: ArgSpec, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
