@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from genome.analysis.casts import mark_rounding
-from genome.analysis.effects import cooperates
+from genome.analysis.effects import cooperates, hard_codes_block
 from genome.genes import Gene, Genome
 from genome.ir.expr import Binary, Expr, Var, conjunction
 from genome.ir.kernel import Kernel
@@ -50,10 +50,11 @@ def pristine(
     defines: tuple[tuple[str, str], ...],
     include_dirs: tuple[str, ...],
     text_only: bool = False,
+    block: tuple[int, int, int] | None = None,
 ) -> Kernel:
     """The kernel as the user wrote it, read once a set of defines; as text where it is outside the subset.
 
-    With ``text_only`` its body stays text in any case.
+    With ``text_only`` its body stays text in any case. ``block`` is what it is launched with, where that is known.
 
     Raises:
         SourceError: If the file cannot be preprocessed or the kernel is not in it.
@@ -64,7 +65,7 @@ def pristine(
     if text_only:
         return verbatim_kernel(source, entry, **given)
     try:
-        return mark_rounding(parse_kernel(source, entry, **given))
+        return mark_rounding(parse_kernel(source, entry, block=block, **given))
     except SourceError:
         return verbatim_kernel(source, entry, **given)
 
@@ -82,14 +83,15 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     chosen = dict(macros)
     tunables = tuple((tunable.name, chosen.get(tunable.name, tunable.values[0])) for tunable in spec.tunables)
     defines = (*spec.defines, *tunables)
-    kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs,
-                      spec.reading is Reading.TEXT)  # fmt: skip
-    if not spec.launch.domain:
-        kernel = lock_geometry(kernel)
     launch = spec.launch.at(tunables)
+    kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs,
+                      spec.reading is Reading.TEXT, launch.block if launch.domain else None)  # fmt: skip
+    if not launch.domain:
+        kernel = lock_geometry(kernel)
     axes = tuple(replace(axis, threads=launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
     facts = tuple((name, by) for name, by in spec.assumptions.divisible)
-    free = launch.domain and not launch.block_exprs and not axes and not cooperates(kernel)
+    free = launch.domain and not launch.block_exprs and not axes
+    free = free and not cooperates(kernel) and not hard_codes_block(kernel, launch.block)
     block = launch.block if free else None
     return replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
 

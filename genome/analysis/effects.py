@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from genome.ir.expr import Call, Expr, Index, Var, accesses, walk
@@ -89,6 +90,7 @@ def shared_arrays(kernel: Kernel) -> tuple[str, ...]:
 
 _TOGETHER = re.compile(r"__shared__|__sync|__shfl|__ballot|__any|__all|__activemask|__match|__reduce_|__threadfence"
                        r"|warpSize|cooperative_groups|\basm\b")  # fmt: skip
+_PLACE = re.compile(r"\b(threadIdx|blockIdx|blockDim)\s*\.\s*([xyz])\b")
 _INDICES = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b")
 
 
@@ -98,14 +100,30 @@ def cooperates(kernel: Kernel) -> bool:
     """
     if shared_arrays(kernel) or effects(kernel.body).barriers:
         return True
-    words = [kernel.prelude, kernel.verbatim]
+    return any(_TOGETHER.search(text) for text in _words(kernel))
+
+
+def hard_codes_block(kernel: Kernel, block: tuple[int, int, int]) -> bool:
+    """True if the kernel as the user wrote it asks where in the launch it is, but along a dimension with several
+    threads never how large a block is there: a constant then stands for it.
+    """
+    used = {index for text in _words(kernel) for index in _PLACE.findall(text)}
+    several = {dim for dim, threads in zip("xyz", block, strict=True) if threads > 1}
+    return any(dim in several and ("blockDim", dim) not in used for _, dim in used)
+
+
+def _words(kernel: Kernel) -> Iterator[str]:
+    """Texts, functions and variables of the kernel, helpers included."""
+    yield from (kernel.prelude, kernel.verbatim)
     for stmt in flatten(kernel.body):
         if isinstance(stmt, Opaque):
-            words.append(stmt.text)
+            yield stmt.text
         for expr in expressions(stmt):
-            words += [node.function for node in walk(expr) if isinstance(node, Call)]
-            words += [node.name for node in walk(expr) if isinstance(node, Var)]
-    return any(_TOGETHER.search(text) for text in words)
+            for node in walk(expr):
+                if isinstance(node, Call):
+                    yield node.function
+                elif isinstance(node, Var):
+                    yield node.name
 
 
 def self_contained(kernel: Kernel) -> bool:

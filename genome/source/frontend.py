@@ -36,6 +36,7 @@ def parse_kernel(
     template_args: Sequence[str] = (),
     defines: Sequence[tuple[str, str]] = (),
     include_dirs: Sequence[str] = (),
+    block: tuple[int, int, int] | None = None,
 ) -> Kernel:
     """Reads one ``__global__`` function into the normalised IR.
 
@@ -46,6 +47,7 @@ def parse_kernel(
         template_args: Arguments of a kernel template, in order.
         defines: Macros; they win over the file's own ``#define``.
         include_dirs: Folders of included files.
+        block: Threads of a block that the kernel is launched with: a constant of the source may stand for them.
 
     Returns:
         The kernel. Its parallel axes are empty when the index map was not understood: its body is then as written.
@@ -55,9 +57,9 @@ def parse_kernel(
     """
     opened = open_kernel(source, entry, path, template_args, defines, include_dirs)
     constants = file_constants(opened.part.prelude)
-    encoded, block = parse_body(opened, path)
-    parsed = _read(opened.part, opened.kernel.params, constants, encoded, block)
-    return normalise(replace(opened.kernel, body=parsed.body, shared=parsed.shared), parsed)
+    encoded, tree = parse_body(opened, path)
+    parsed = _read(opened.part, opened.kernel.params, constants, encoded, tree)
+    return normalise(replace(opened.kernel, body=parsed.body, shared=parsed.shared), parsed, block)
 
 
 def entry_tokens(
@@ -124,7 +126,7 @@ def _source_error(error: Exception, item: Item, path: str) -> SourceError:
 
 
 def _read(part: Slice, params: tuple[Param, ...], constants: dict[str, int], encoded: Encoded,
-          block: c_ast.Compound) -> Parsed:  # fmt: skip
+          tree: c_ast.Compound) -> Parsed:  # fmt: skip
     types = {param.name: param.ctype for param in params}
     pointers = frozenset(param.name for param in params if param.pointer)
     taken = frozenset(name for item in part.prelude for name in item.names) | {part.entry.names[0]}
@@ -135,7 +137,7 @@ def _read(part: Slice, params: tuple[Param, ...], constants: dict[str, int], enc
         for name in item.names
     )
     moved = moved_names(part.entry.tokens[part.entry.body :])
-    return read_body(block, encoded, types, pointers, constants, taken, barriers, moved)
+    return read_body(tree, encoded, types, pointers, constants, taken, barriers, moved)
 
 
 def _may_synchronise(tokens: Sequence[Token]) -> bool:
