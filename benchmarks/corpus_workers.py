@@ -21,7 +21,8 @@ def examined(tasks: Sequence[Task], jobs: int, deadline: float) -> Iterator[tupl
     Args:
         tasks: What to do.
         jobs: Processes at a time.
-        deadline: Seconds of a kernel; its record then holds ``hang`` with the stage that was on (``compiler`` while that was at work).
+        deadline: Seconds of a kernel; its record then holds ``hang`` with the stage that was on, or ``compiler`` where
+            that was at work.
     """
     waiting: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[Task, dict[str, Any]] | None] = queue.SimpleQueue()
