@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from genome.analysis.effects import reads_of
@@ -58,18 +58,24 @@ class RefusedMove:
 
 
 def moves(
-    spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], target: Target, limits: DeviceLimits
+    spec: KernelSpec,
+    genome: Genome,
+    transforms: Sequence[Transform],
+    target: Target,
+    limits: DeviceLimits,
+    only: Collection[str] | None = None,
 ) -> tuple[Move, ...]:
-    """Every move on top of the genome, in a fixed order.
+    """Every move on top of the genome, in a fixed order; with ``only``, those of the transforms of these names.
 
     Raises:
         SourceError: If the kernel cannot be parsed.
     """
     context = Context(spec, target, limits)
     kernels = dict(replay(spec, genome, transforms, context).before)
+    asked = [transform for transform in transforms if only is None or transform.name in only]
     return tuple(
         outcome
-        for transform, site in _places(spec, kernels, transforms, target)
+        for transform, site in _places(spec, kernels, asked, target)
         if isinstance(outcome := _outcome(transform, site, kernels[transform.phase], genome, context), Move)
     )
 
