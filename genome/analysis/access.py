@@ -61,6 +61,7 @@ class MemorySpace(StrEnum):
     SHARED = "shared"
     PRIVATE = "private"  # local to a thread
     FILE = "file"  # __constant__ or __device__ array of the file
+    UNKNOWN = "unknown"  # behind a pointer or reference that opaque text declares: it may be any array
 
 
 class CoalescingClass(StrEnum):
@@ -120,7 +121,7 @@ class Access:
         loops: Variables of the loops around it, outermost first.
         guards: Conditions around it, outermost first; those that bound an axis are left out.
         bytes_a_thread: Bytes that one thread moves by it, as if every guard held.
-        statement: Position of its statement in ``flatten(kernel.body)``.
+        statement: Position of its statement in ``flatten(kernel.prologue + kernel.body)``.
     """
 
     array: str

@@ -1,0 +1,189 @@
+"""Which threads agree on a value.
+
+Values are followed from the thread indices through declarations, assignments and control: whatever a value that differs
+between threads flows into, or is assigned under a condition that differs, differs as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from genome.analysis.access import MemorySpace, VariableKind
+from genome.analysis.effects import base_name
+from genome.analysis.facts import Uniformity
+from genome.analysis.scope import Scope
+from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, children, walk
+from genome.ir.print_functions import PURE
+from genome.ir.stmt import Assign, Body, Decl, ExprStmt, If, Loop, Opaque, Space, Stmt, VectorLoad, flatten, writes
+
+_ORDER = tuple(Uniformity)
+_RANK = {level: position for position, level in enumerate(_ORDER)}
+_WARP = 32
+_COMPARED = frozenset({"<", ">=", "<=", ">"})
+
+
+def narrowest(levels: Iterable[Uniformity]) -> Uniformity:
+    """The level of a value that is made of others; numbers alone agree in the whole grid."""
+    return max(levels, key=_RANK.__getitem__, default=Uniformity.GRID)
+
+
+def agrees(level: Uniformity, group: Uniformity) -> bool:
+    """True if the threads of each such group agree on a value of that level."""
+    return _RANK[level] <= _RANK[group]
+
+
+class Levels:
+    """Level of every name of a kernel, grown until nothing changes.
+
+    Attributes:
+        scope: The names.
+        control: For each position in ``flatten(kernel.body)``, the level of the conditions around that statement.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.control: dict[int, Uniformity] = {}
+        self._of: dict[str, Uniformity] = {}
+        self._origin: dict[str, str] = {}
+        kernel = scope.kernel
+        self._changed_arrays = frozenset(
+            base_name(target) for stmt in flatten(kernel.whole) for target in writes(stmt) if isinstance(target, Index)
+        ) | _handed_out(kernel.whole)
+        self._spaces = scope.spaces
+        for name, kind in scope.kinds.items():
+            if kind is not VariableKind.LOOP:
+                self._of[name] = self._index_level(name, kind)
+        grown: dict[str, Uniformity] = {}
+        while grown != self._of:
+            grown = dict(self._of)
+            self._position = -len(tuple(flatten(kernel.prologue)))
+            self._body(kernel.prologue + kernel.whole, Uniformity.GRID)
+
+    def of(self, expr: Expr) -> Uniformity:
+        """The widest group of threads that is known to agree on the value of the expression."""
+        aligned = self._warp_part(expr)
+        if aligned:
+            return Uniformity.WARP
+        match expr:
+            case Var(name):
+                return self.of_name(name)
+            case Index(array, subscripts):
+                return narrowest((self._array_level(array), *(self.of(part) for part in subscripts)))
+            case Call(function, args):
+                inside = narrowest(self.of(arg) for arg in args)
+                return inside if function in PURE else Uniformity.DIVERGENT
+        return narrowest(self.of(child) for child in children(expr))
+
+    def of_name(self, name: str) -> Uniformity:
+        """The level of a variable; sizes and constants of the file agree in the whole grid."""
+        return self._of.get(name, Uniformity.GRID)
+
+    def why(self, expr: Expr) -> str:
+        """What makes the expression differ between threads, in a clause."""
+        for node in walk(expr):
+            if isinstance(node, Var) and self.of_name(node.name) is Uniformity.DIVERGENT:
+                origin = self._origin.get(node.name, "")
+                return f"{node.name} differs between threads" + (f" ({origin})" if origin else "")
+            if isinstance(node, Index) and self._array_level(node.array) is Uniformity.DIVERGENT:
+                return f"the kernel writes {node.array}, so that threads may read different values"
+            if isinstance(node, Call) and node.function not in PURE:
+                return f"{node.function} may give each thread another value"
+        return "it differs between threads"
+
+    # ---- sources
+
+    def _index_level(self, name: str, kind: VariableKind) -> Uniformity:
+        if kind is VariableKind.BLOCK:
+            return Uniformity.BLOCK
+        axis = self.scope.kernel.axis(name)
+        dim = axis.dim if kind is VariableKind.AXIS and axis is not None else name[-1]
+        block = self.scope.block
+        if block is None or (kind is VariableKind.THREAD and not name.startswith("threadIdx.")):
+            return Uniformity.DIVERGENT
+        if block["xyz".index(dim)] == 1:
+            return Uniformity.BLOCK if kind is VariableKind.AXIS else Uniformity.GRID
+        slower = block[0] if dim == "y" else block[0] * block[1]
+        return Uniformity.WARP if dim != "x" and slower % _WARP == 0 else Uniformity.DIVERGENT
+
+    def _array_level(self, array: str) -> Uniformity:
+        """Level of what stands at one address: arrays that nobody writes are the same for all threads; a shared element
+        is the same for its block, or the threads race for it.
+        """
+        space = self._spaces.get(array, MemorySpace.FILE)
+        if space is MemorySpace.PRIVATE:
+            return self.of_name(array)
+        if space is MemorySpace.SHARED:
+            return Uniformity.BLOCK
+        changed = space is MemorySpace.UNKNOWN or array in self._changed_arrays
+        return Uniformity.DIVERGENT if changed else Uniformity.GRID
+
+    def _warp_part(self, expr: Expr) -> bool:
+        """``threadIdx.x / 32``, ``threadIdx.x < 64``: the same for a warp where the block's rows are whole warps."""
+        block = self.scope.block
+        if not isinstance(expr, Binary) or block is None or (block[0] % _WARP and block[1:] != (1, 1)):
+            return False
+        value = expr.right.value if isinstance(expr.right, Const) else None
+        if self.scope.resolve(expr.left) != Var("threadIdx.x") or value is None:
+            return False
+        if expr.op == ">>":
+            return value >= 5
+        value += expr.op in ("<=", ">")
+        return (expr.op == "/" or expr.op in _COMPARED) and value > 0 and value % _WARP == 0
+
+    # ---- flow
+
+    def _body(self, body: Body, control: Uniformity) -> None:
+        for stmt in body:
+            self.control[self._position] = control
+            self._position += 1
+            self._stmt(stmt, control)
+
+    def _stmt(self, stmt: Stmt, control: Uniformity) -> None:
+        match stmt:
+            case If(condition=condition, then=then, orelse=orelse):
+                inside = narrowest((control, self.of(condition)))
+                self._body(then, inside)
+                self._body(orelse, inside)
+            case Loop(var=var, lower=lower, upper=upper, body=body):
+                inside = narrowest((control, self.of(lower), self.of(upper)))
+                self._add(var, inside, "")
+                self._body(body, inside)
+            case Decl(name=name, init=init, space=space):
+                if space is not Space.SHARED and init is not None:
+                    self._add(name, narrowest((control, self.of(init))), self.why(init))
+            case Assign(target=target, value=value):
+                self._assign(target, narrowest((control, self.of(value))), self.why(value))
+            case VectorLoad(targets=targets, source=source):
+                for target in targets:
+                    self._assign(target, narrowest((control, self.of(source))), self.why(source))
+            case Opaque(writes=changed, declares=declared, line=line):
+                for name in (*changed, *declared):
+                    self._add(name, Uniformity.DIVERGENT, f"set in text on line {line}")
+            case ExprStmt(value=value):
+                for node in walk(value):
+                    if isinstance(node, Unary) and node.op == "&":
+                        self._add(base_name(node.operand), Uniformity.DIVERGENT, "its address is handed out")
+
+    def _assign(self, target: Expr, level: Uniformity, origin: str) -> None:
+        parts = target.subscripts if isinstance(target, Index) else ()
+        self._add(base_name(target), narrowest((level, *(self.of(part) for part in parts))), origin)
+
+    def _add(self, name: str, level: Uniformity, origin: str) -> None:
+        joined = narrowest((level, self._of.get(name, Uniformity.GRID)))
+        if joined is Uniformity.DIVERGENT and self._of.get(name) is not Uniformity.DIVERGENT:
+            self._origin[name] = origin if origin != "it differs between threads" else ""
+        self._of[name] = joined
+
+
+def _handed_out(body: Body) -> frozenset[str]:
+    """Arrays that something other than a plain store may change."""
+    found: set[str] = set()
+    for stmt in flatten(body):
+        if isinstance(stmt, Opaque):
+            found.update(stmt.writes)
+        for expr in (stmt.value,) if isinstance(stmt, ExprStmt | Assign) else ():
+            for node in walk(expr):
+                if isinstance(node, Call) and node.function not in PURE:
+                    found.update(base_name(inner) for arg in node.args for inner in walk(arg)
+                                 if isinstance(inner, Index | Var))  # fmt: skip
+    return frozenset(found)
