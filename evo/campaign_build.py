@@ -15,7 +15,7 @@ from evo.campaign_arguments import build_args, build_launch, build_sizes
 from evo.campaign_check import check_launch, check_promises, check_shapes, check_tunables, launches
 from evo.campaign_kernel import check_signature, choose_entry
 from evo.campaign_memory import check_memory, machine_memory
-from evo.campaign_model import CampaignModel
+from evo.campaign_model import FIXED, CampaignModel
 from evo.campaign_notes import campaign_notes
 from evo.campaign_paths import check_output, find_function, included_folders, read_source
 from evo.campaign_sizes import generate_check_sizes
@@ -124,6 +124,10 @@ def _with_checks(spec: KernelSpec, model: CampaignModel, document: Document) -> 
                 ("sizes",), "not enough check sizes can be made from these; add `check_sizes:` with at least three"
             )
         return replace(spec, check_sizes=generated)
+    if model.check_sizes == FIXED:
+        if len(spec.sizes) > 1:
+            raise document.error(("check_sizes",), f"'{FIXED}' is for a kernel of one size; `sizes` lists several")
+        return spec
     checks = build_sizes(model.check_sizes, document, ("check_sizes",))
     names = {name for name, _ in spec.sizes[0].values}
     for number, size in enumerate(checks):
@@ -136,7 +140,8 @@ def _with_checks(spec: KernelSpec, model: CampaignModel, document: Document) -> 
         raise document.error(
             ("check_sizes",),
             f"expected at least three sizes that are not tuned on, got {sum(s.env not in tuned for s in checks)}; "
-            "add some that do not divide evenly, or write `check_sizes: generate`",
+            "add some that do not divide evenly, or write `check_sizes: generate` "
+            f"(`{FIXED}` if the kernel is compiled for its size)",
         )
     return replace(spec, check_sizes=checks)
 
