@@ -40,13 +40,14 @@ class Count:
         """The count divided by a positive integer."""
         return _reduced(self.numerator, self.denominator * divisor)
 
-    def at(self, values: Mapping[str, int]) -> Fraction | None:
-        """The number under these values of the variables; None where one is missing or a trip is unknown."""
+    def at(self, values: Mapping[str, int], unknown: int | None = None) -> Fraction | None:
+        """The number under these values of the variables; ``unknown`` stands for what they do not tell (trips)."""
         total = Fraction(0)
         for monomial, factor in self.numerator.terms:
             product = Fraction(factor)
             for atom in monomial:
                 value = evaluate(atom, values)
+                value = unknown if value is None else value
                 if value is None:
                     return None
                 product *= value

@@ -37,12 +37,11 @@ class Levels:
 
     Attributes:
         scope: The names.
-        control: For each position in ``flatten(kernel.body)``, the level of the conditions around that statement.
     """
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.control: dict[int, Uniformity] = {}
+        self._control: list[Uniformity] = []
         self._of: dict[str, Uniformity] = {}
         self._origin: dict[str, str] = {}
         kernel = scope.kernel
@@ -56,7 +55,7 @@ class Levels:
         grown: dict[str, Uniformity] = {}
         while grown != self._of:
             grown = dict(self._of)
-            self._position = -len(tuple(flatten(kernel.prologue)))
+            self._control = []
             self._body(kernel.prologue + kernel.whole, Uniformity.GRID)
 
     def of(self, expr: Expr) -> Uniformity:
@@ -77,6 +76,10 @@ class Levels:
     def of_name(self, name: str) -> Uniformity:
         """The level of a variable; sizes and constants of the file agree in the whole grid."""
         return self._of.get(name, Uniformity.GRID)
+
+    def control_at(self, statement: int) -> Uniformity:
+        """Who agrees on reaching a statement, by its position in ``flatten`` of prologue and body."""
+        return self._control[statement]
 
     def why(self, expr: Expr) -> str:
         """What makes the expression differ between threads, in a clause."""
@@ -134,8 +137,7 @@ class Levels:
 
     def _body(self, body: Body, control: Uniformity) -> None:
         for stmt in body:
-            self.control[self._position] = control
-            self._position += 1
+            self._control.append(control)
             self._stmt(stmt, control)
 
     def _stmt(self, stmt: Stmt, control: Uniformity) -> None:
