@@ -126,18 +126,20 @@ def write_campaign(kernel: Mapping[str, Any], sources: Path, folder: Path, eleme
 
 
 def argument(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A campaign's argument.
+    """A campaign's argument. An array of structs is given by the numbers in it.
 
     Raises:
-        ValueError: For element types and initial values that a campaign does not know.
+        ValueError: For element types that a campaign does not know.
     """
-    dtype = DTYPES.get(entry["dtype"].split("x")[0].split(" ")[0])
-    if dtype is None or "struct" in entry["dtype"]:
+    match = re.match(r"(\w\d+)(?:x(\d+))?\b", entry["dtype"])
+    dtype = DTYPES.get(match[1]) if match else None
+    if match is None or dtype is None:
         raise ValueError(f"{entry['name']}: no element type for {entry['dtype']}")
     if entry["kind"] == "scalar":
         value = entry["value"]
         return {"name": entry["name"], "dtype": dtype, "value": float(value) if "." in value else expression(value)}
     found: dict[str, Any] = {"name": entry["name"], "dtype": dtype, "shape": [expression(entry["shape"])]}
+    found["shape"] += [int(match[2])] if match[2] else []
     found["role"] = entry["role"]
     if match := re.fullmatch(r"uniform\((.+),(.+)\)", entry["init"]):
         found["init"] = {"kind": "uniform", "low": float(match[1]), "high": float(match[2])}
