@@ -7,9 +7,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+OPENING = (
+    "opening: inputs", "opening: baseline", "opening: reference", "opening: comparison", "opening: cascade",
+    "opening: the rest",
+)  # fmt: skip
+"""Of the start, which the baseline alone goes through; "the rest" is for compilers and processes."""
+
 STAGES = (
-    "static limits", "compile", "load", "small sizes", "waiting", "quick timing", "correctness", "timing",
-    "after timing", "large sizes", "baseline again",
+    *OPENING, "static limits", "compile", "load", "small sizes", "waiting", "quick timing", "correctness", "timing",
+    "after timing", "large sizes", "baseline again", "reference arrived",
 )  # fmt: skip
 """In the order of the cascade; "waiting" is for the cores of a CPU device, "baseline again" watches for drift."""
 

@@ -142,6 +142,8 @@ class Bench:
     def stray(self) -> str:
         """Empty, or which canary or input the last run changed."""
         where = self.size.label
+        if self._screen is not None and self._screen.untouched(self._set, self._buffers, self._scratch):
+            return ""
         for name, buffer in {**self._buffers, **self._scratch}.items():
             if self._defences.canaries and (damage := buffer.damage()):
                 return f"stray write at {where}: around {name}, {damage}"
@@ -169,7 +171,7 @@ class Bench:
         worst = 0.0
         for arg in output_args(self.spec):
             expected = self.expected[self._set][arg.name]
-            bound = bound_for(self.spec.tolerance, arg.dtype, expected.values, self._defences)
+            bound = bound_for(self.spec.tolerance, arg.dtype, expected, self._defences)
             poison = self._poison if arg.role is Role.OUT and self._defences.poison else None
             verdict = judge(
                 arg.name, outputs[arg.name], expected, bound, poison, allowed, self.size.label, self._defences

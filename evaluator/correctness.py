@@ -73,16 +73,20 @@ class Expected:
         values: Flat; float64 if a reference gave them, in the argument's dtype if the baseline did.
         written: Which elements the baseline writes; None if all.
         shape: For messages.
+        known_scale: See ``scale``, where it was computed before.
     """
 
     values: Array
     written: NDArray[np.bool_] | None
     shape: tuple[int, ...]
+    known_scale: float | None = None
 
     @cached_property
     def scale(self) -> float:
-        """Root mean square of the finite values."""
-        return root_mean_square(self.values)
+        """Root mean square of the finite values; 0 of integers, which have no tolerance."""
+        if self.known_scale is not None:
+            return self.known_scale
+        return root_mean_square(self.values) if self.values.dtype.kind == "f" else 0.0
 
 
 @dataclass(frozen=True)

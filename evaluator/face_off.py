@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure, Loaded, Placement
 from evaluator.bench import Bench
+from evaluator.building import OracleBuilder
 from evaluator.coverage import covering_sizes
 from evaluator.inputs import EXTREME
 from evaluator.messages import Compared, CompareJob, Prepared
@@ -118,7 +119,7 @@ def _cover(station: Station, baseline: _Runner, runner: _Runner) -> tuple[Proble
         try:
             if not has_oracle(station.setup.session, size):
                 station.variant = baseline.prepared.variant.digest()
-                station.build_oracle(size, baseline.loaded, bind(spec, baseline.prepared.variant, size))
+                OracleBuilder(station, baseline.loaded).build(size, bind(spec, baseline.prepared.variant, size))
             call = bind(spec, runner.prepared.variant, size)
         except (EvaluatorError, BackendFailure) as error:
             _blame(error)

@@ -43,6 +43,7 @@ class Setup:
         peaks: Measured ceilings.
         work: Operations by size label.
         perturb: Change fixed inputs in the second set; False after the baseline failed with them changed.
+        beside: A process of its own asks the reference at the tuned sizes, and leaves its answers in ``session``.
     """
 
     spec: KernelSpec
@@ -54,6 +55,7 @@ class Setup:
     peaks: Peaks = field(default_factory=Peaks)
     work: Mapping[str, Work] = field(default_factory=dict)
     perturb: bool = True
+    beside: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ class Prepared:
 
 
 @dataclass(frozen=True)
+class FillJob:
+    """To a device process, without an answer: make the inputs of the tuned sizes, while others compile."""
+
+
+@dataclass(frozen=True)
 class OpenJob:
     """To a device process: build the oracle with the baseline, verify and time it."""
 
@@ -120,6 +127,21 @@ class MeasureJob:
     ticket: int
     prepared: Prepared
     best_ms: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class SettleJob:
+    """To a device process: the reference's answers at a size are on disk; compare the baseline with them."""
+
+    size: ProblemSize
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The reference judges this size from now on; or what is wrong with the baseline, by its word."""
+
+    size: ProblemSize
+    failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,11 +190,12 @@ class Rehearsed:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Evaluations of a job: tuned sizes and check sizes; and what it took."""
+    """Evaluations of a job: tuned sizes and check sizes; what it took; tuned sizes whose reference is awaited."""
 
     evaluations: tuple[Evaluation, ...]
     checks: tuple[Evaluation, ...]
     spent: Spent = field(default_factory=Spent)
+    awaited: tuple[ProblemSize, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,12 @@ class Close:
 
     Attributes:
         buffer: An output.
-        values: float64 for floating-point outputs, the output's own dtype for integers.
+        values: In float64, or in the output's own dtype.
         written: One byte an element, or None if all are compared.
         dtype: Of the output.
         rtol, atol: Tolerance: errors are relative to ``atol + rtol * |value|``.
         poison: Byte that elements which are not written must still hold; None does not look.
+        wide: True if ``values`` are float64 and the output is not.
     """
 
     buffer: Buffer
@@ -72,6 +73,7 @@ class Close:
     rtol: float
     atol: float
     poison: int | None
+    wide: bool = True
 
 
 Question = Canaries | Same | Intact | Close

@@ -29,11 +29,21 @@ _NEAR = 1e-9  # relative: sums of 2**40 squares in double precision differ by le
 
 @dataclass(frozen=True)
 class _Oracle:
-    """What an output must hold, on the device."""
+    """What an output must hold, on the device; ``expected`` is what it was made from."""
 
+    expected: Expected
     values: Kept
     written: Kept | None
     bound: Bound
+
+    @property
+    def held(self) -> bool:
+        return self.values.held and (self.written is None or self.written.held)
+
+    def release(self) -> None:
+        self.values.release()
+        if self.written is not None:
+            self.written.release()
 
 
 class Screen:
@@ -89,8 +99,9 @@ class Screen:
             if oracle is None or questions is None:
                 return None
             byte, bound = poison if arg.role is Role.OUT else None, oracle.bound
+            wide = oracle.expected.values.dtype != np.dtype(arg.dtype)
             questions.append(
-                Close(buffers[arg.name], oracle.values, oracle.written, arg.dtype, bound.rtol, bound.atol, byte)
+                Close(buffers[arg.name], oracle.values, oracle.written, arg.dtype, bound.rtol, bound.atol, byte, wide)
             )
             bounds.append(bound)
         findings = self._device.examine(questions or ())
@@ -98,6 +109,11 @@ class Screen:
             return None
         errors = [_error(found, bound) for found, bound in zip(findings[-len(bounds) :], bounds, strict=True)]
         return max(errors) if all(error <= allowed * (1.0 - _NEAR) or error == 0.0 for error in errors) else None
+
+    def untouched(self, which: int, buffers: Mapping[str, Buffer], scratch: Mapping[str, Buffer]) -> bool:
+        """True if canaries and inputs are what they were; else the host must look."""
+        questions = self._questions(which, buffers, scratch)
+        return questions is not None and not any(finding.changed for finding in self._device.examine(questions))
 
     def damaged(self) -> bool:
         """True if one of the copies on the device is not what was stored."""
@@ -112,9 +128,7 @@ class Screen:
         for item in self._inputs.values():
             item.release()
         for oracle in self._oracles.values():
-            oracle.values.release()
-            if oracle.written is not None:
-                oracle.written.release()
+            oracle.release()
         self._inputs, self._oracles = {}, {}
 
     def _questions(
@@ -135,14 +149,16 @@ class Screen:
     def _oracle(self, which: int, name: str, dtype: str, expected: Expected) -> _Oracle | None:
         key = which, name
         oracle = self._oracles.get(key)
-        if oracle is not None and oracle.values.held and (oracle.written is None or oracle.written.held):
+        if oracle is not None and oracle.expected is expected and oracle.held:
             return oracle
+        if oracle is not None:
+            oracle.release()
         values = self._device.keep(as_bytes(expected.values))
         written = None if expected.written is None else self._device.keep(as_bytes(expected.written))
         if values is None or (expected.written is not None and written is None):
             return None
-        bound = bound_for(self._spec.tolerance, dtype, expected.values, self._defences)
-        oracle = self._oracles[key] = _Oracle(values, written, bound)
+        bound = bound_for(self._spec.tolerance, dtype, expected, self._defences)
+        oracle = self._oracles[key] = _Oracle(expected, values, written, bound)
         return oracle
 
 

@@ -30,7 +30,9 @@ class EvaluatorSettings:
         compile_timeout_s: Longest compilation, in seconds; less where the baseline compiles fast.
         run_timeout_s: Longest single run of a variant, in seconds; less where the baseline is fast, ten times as much
             for the baseline itself.
-        reference_timeout_s: Longest call of the user's reference, its imports included.
+        reference_timeout_s: Longest call of the user's reference, its imports included; where it works beside the
+            search, longest wait for it at the end.
+        reference_patience_s: Wait for the reference at the tuned sizes before the search begins without its answer.
         compilers: Compiler processes; 0 takes one less than the cores, at least one.
         min_samples, max_samples: Timed runs of a size. A run that takes longer than the whole sampling budget is
             still timed ``min_samples`` times for the baseline, once for a variant that is cut off.
@@ -56,6 +58,7 @@ class EvaluatorSettings:
     compile_timeout_s: float = 30.0
     run_timeout_s: float = 10.0
     reference_timeout_s: float = 120.0
+    reference_patience_s: float = 1.0
     compilers: int = 0
     min_samples: int = 5
     max_samples: int = 40

@@ -1,11 +1,16 @@
-"""Oracle arrays on disk for the life of a session, so that a replaced process need not ask the reference again."""
+"""Arrays on disk for the life of a session, which all of its processes map: inputs, a reference's answers, oracles.
+
+A replaced process need not ask the reference again, and the processes of a proof need not draw inputs again.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,22 +18,11 @@ import numpy as np
 from evaluator.correctness import Expected
 from evaluator.inputs import Array
 from evaluator.plan import output_args
+from evaluator.standing import Oracle, Standing
 from genome.spec import KernelSpec, ProblemSize
 
-
-@dataclass(frozen=True)
-class Oracle:
-    """What the outputs must be at a size.
-
-    Attributes:
-        expected: By output name, one mapping for each input set.
-        errors: The baseline's own error in each set, relative to the tolerance.
-        exponent: Of the set of extreme magnitudes; 0 where there is none.
-    """
-
-    expected: tuple[Mapping[str, Expected], ...]
-    errors: tuple[float, ...]
-    exponent: int = 0
+_LEAST_BYTES = 1 << 20  # smaller arrays are drawn again in less time than a file takes
+_ROOM = 4  # an array is kept where the disk has room for that many of its size
 
 
 def _folder(session: Path, kind: str, size: ProblemSize) -> Path:
@@ -42,10 +36,24 @@ def save_oracle(session: Path, spec: KernelSpec, size: ProblemSize, oracle: Orac
     for which, outputs in enumerate(oracle.expected):
         for position, arg in enumerate(output_args(spec)):
             expected = outputs[arg.name]
-            np.save(folder / f"{which}-{position}-values.npy", expected.values, allow_pickle=False)
+            if not oracle.answered:
+                np.save(folder / f"{which}-{position}.npy", expected.values, allow_pickle=False)
             if expected.written is not None:
                 np.save(folder / f"{which}-{position}-written.npy", expected.written, allow_pickle=False)
-    (folder / "meta.json").write_text(json.dumps({"errors": oracle.errors, "exponent": oracle.exponent}))
+    _write_meta(folder, oracle)
+
+
+def _write_meta(folder: Path, oracle: Oracle) -> None:
+    meta = {
+        "errors": oracle.errors,
+        "exponent": oracle.exponent,
+        "standing": oracle.standing.value,
+        "answered": oracle.answered,
+        "scales": [{name: expected.scale for name, expected in outputs.items()} for outputs in oracle.expected],
+    }
+    draft = folder / "meta.part"
+    draft.write_text(json.dumps(meta))
+    draft.replace(folder / "meta.json")
 
 
 def has_oracle(session: Path, size: ProblemSize) -> bool:
@@ -55,28 +63,80 @@ def has_oracle(session: Path, size: ProblemSize) -> bool:
 
 def load_oracle(session: Path, spec: KernelSpec, size: ProblemSize) -> Oracle:
     """The inverse of ``save_oracle``; arrays are mapped, not copied."""
-    folder = _folder(session, "oracle", size)
+    folder, answers = _folder(session, "oracle", size), _folder(session, "answers", size)
     meta = json.loads((folder / "meta.json").read_text())
     sets = []
-    for which in range(len(meta["errors"])):
+    for which, scales in enumerate(meta["scales"]):
         outputs = {}
         for position, arg in enumerate(output_args(spec)):
-            values = np.load(folder / f"{which}-{position}-values.npy", mmap_mode="r", allow_pickle=False)
+            values = _mapped((answers if meta["answered"] else folder) / f"{which}-{position}.npy")
             mask = folder / f"{which}-{position}-written.npy"
-            written = np.load(mask, mmap_mode="r", allow_pickle=False) if mask.exists() else None
-            outputs[arg.name] = Expected(values, written, arg.extent(size.env))
+            written = _mapped(mask) if mask.exists() else None
+            outputs[arg.name] = Expected(values, written, arg.extent(size.env), scales[arg.name])
         sets.append(outputs)
-    return Oracle(tuple(sets), tuple(float(error) for error in meta["errors"]), int(meta["exponent"]))
+    errors = tuple(float(error) for error in meta["errors"])
+    return Oracle(tuple(sets), errors, int(meta["exponent"]), Standing(meta["standing"]), bool(meta["answered"]))
 
 
-def generated_file(session: Path, size: ProblemSize, name: str, which: int) -> Path:
-    """Where a generated input is kept, so that every process of the session sees the same values."""
-    return _folder(session, "inputs", size) / f"{which}-{name}.npy"
+def give_up_answer(session: Path, spec: KernelSpec, size: ProblemSize) -> None:
+    """Marks the oracle of a size as one that no reference has seen."""
+    oracle = load_oracle(session, spec, size)
+    _write_meta(_folder(session, "oracle", size), replace(oracle, standing=Standing.MISSING))
 
 
-def save_generated(path: Path, values: Array) -> None:
+def save_answer(session: Path, spec: KernelSpec, size: ProblemSize, which: int, answer: Mapping[str, Array]) -> None:
+    """Keeps what a reference gave for an input set; the last file marks it as complete."""
+    folder = _folder(session, "answers", size)
+    folder.mkdir(parents=True, exist_ok=True)
+    for position, arg in enumerate(output_args(spec)):
+        np.save(folder / f"{which}-{position}.npy", answer[arg.name], allow_pickle=False)
+    (folder / f"{which}.done").touch()
+
+
+def load_answer(session: Path, spec: KernelSpec, size: ProblemSize, which: int) -> dict[str, Array] | None:
+    """The inverse of ``save_answer``, mapped; None while it is not there."""
+    folder = _folder(session, "answers", size)
+    if not (folder / f"{which}.done").exists():
+        return None
+    return {arg.name: _mapped(folder / f"{which}-{number}.npy") for number, arg in enumerate(output_args(spec))}
+
+
+def forget_answers(session: Path) -> None:
+    """Removes all answers: other inputs are used from now on."""
+    shutil.rmtree(session / "answers", ignore_errors=True)
+
+
+def input_file(session: Path, size: ProblemSize, name: str, which: int, kind: str = "inputs") -> Path:
+    """Where an input of a set is kept, so that every process of the session sees the same values."""
+    return _folder(session, kind, size) / f"{which}-{name}.npy"
+
+
+def kept(path: Path, nbytes: int, make: Callable[[], Array]) -> Array:
+    """An array from its file, mapped; made by the first process that asks for it, while the others wait.
+
+    Small arrays, and those that the disk has no room for, are made by every process.
+    """
+    if nbytes < _LEAST_BYTES:
+        return make()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            values = make()
+            if shutil.disk_usage(path.parent).free < _ROOM * nbytes:
+                return values
+            save_array(path, values)
+    return _mapped(path)
+
+
+def save_array(path: Path, values: Array) -> None:
     """Readers see a whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".part.npy")
     np.save(draft, values, allow_pickle=False)
     draft.replace(path)
+
+
+def _mapped(path: Path) -> Array:
+    array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure
+from evaluator.building import OracleBuilder
 from evaluator.cascade import run_cascade, split_checks
 from evaluator.devices import open_backend
 from evaluator.face_off import face_off, rehearse
@@ -13,6 +15,7 @@ from evaluator.messages import (
     CompareJob,
     CountJob,
     Fatal,
+    FillJob,
     MeasureJob,
     OpenJob,
     Outcome,
@@ -21,12 +24,15 @@ from evaluator.messages import (
     RehearseJob,
     RestoreJob,
     RetimeJob,
+    Settled,
+    SettleJob,
     Setup,
 )
-from evaluator.plan import over_limits
+from evaluator.plan import bind, over_limits
 from evaluator.process import attach
 from evaluator.result import Evaluation
 from evaluator.retime import retime
+from evaluator.standing import Standing
 from evaluator.station import Station, bind_all
 from genome.spec import ProblemSize
 
@@ -40,18 +46,37 @@ def open_baseline(station: Station, baseline: Prepared) -> Outcome | Fatal:
         loaded = station.backend.load(baseline.binary)
         calls = bind_all(station, baseline, sizes)
         small, _ = split_checks(station)
+        builder, awaited = OracleBuilder(station, loaded), []
         for size in sizes:
             call = calls[size.label]
             if call is None:
                 raise EvaluatorError(f"the untransformed kernel has a guard that fails at {size.label}")
             if text := over_limits(call, station.backend.limits):
                 raise EvaluatorError(f"the untransformed kernel cannot run at {size.label}: {text}")
-            station.build_oracle(size, loaded, call, extremes=size in small)
+            if not station.setup.beside or size not in spec.sizes:
+                builder.build(size, call, extremes=size in small)
+            elif builder.build_beside(size, call) is Standing.AWAITED:
+                awaited.append(size)
     except (EvaluatorError, BackendFailure) as error:
         return Fatal(str(error))
-    outcome = run_cascade(station, baseline, {})
+    with station.opening.stage("opening: cascade"):
+        outcome = run_cascade(station, baseline, {})
     remember(station, baseline, outcome.evaluations)
-    return outcome
+    return replace(outcome, spent=station.opening.spent(), awaited=tuple(awaited))
+
+
+def settle(station: Station, size: ProblemSize) -> Settled:
+    """Lets the reference judge a size from now on, if the baseline agrees with it there."""
+    baseline = station.baseline
+    if baseline is None:
+        raise RuntimeError("a process that does not know the baseline was asked to compare it")
+    station.variant = baseline.variant.digest()
+    try:
+        loaded = station.backend.load(baseline.binary)
+        OracleBuilder(station, loaded).settle(size, bind(station.spec, baseline.variant, size))
+    except (EvaluatorError, BackendFailure) as error:
+        return Settled(size, str(error))
+    return Settled(size)
 
 
 def remember(station: Station, baseline: Prepared, evaluations: tuple[Evaluation, ...]) -> None:
@@ -89,6 +114,9 @@ def main() -> None:
     while True:
         job = connection.recv()
         match job:
+            case FillJob():
+                with suppress(EvaluatorError):  # the baseline meets it again, with somebody who listens
+                    station.fill(station.spec.sizes)
             case OpenJob(baseline=baseline):
                 connection.send(open_baseline(station, baseline))
             case RestoreJob(baseline=baseline, evaluations=evaluations):
@@ -96,6 +124,8 @@ def main() -> None:
                 _get_ready(station, baseline)
             case MeasureJob(prepared=prepared, best_ms=best_ms):
                 connection.send(run_cascade(station, prepared, best_ms))
+            case SettleJob(size=size):
+                connection.send(settle(station, size))
             case RetimeJob():
                 connection.send(retime(station))
             case RehearseJob(prepared=prepared):

@@ -227,6 +227,7 @@ def _operands(question: Close) -> tuple[np.generic, ...]:
         np.uint64(buffer.pointer), np.uint64(_kept(question.values).pointer), np.uint64(written),
         np.uint64(buffer.nbytes // dtype.itemsize), np.int32(KINDS.get(question.dtype, EXACT + dtype.itemsize)),
         np.float64(question.atol), np.float64(question.rtol), np.uint64(left), np.int32(question.written is not None),
+        np.int32(question.wide),
     )  # fmt: skip
 
 

@@ -140,20 +140,27 @@ KERNEL inspect(GLOBAL const word *table, GLOBAL word *rows) {{
   put(rows + ((word)TASK * GROUPS + GROUP) * COLUMNS, shared, 0.0, differ, 0.0, 0.0, 0.0, mix);
 }}
 
+DEVICE double element(GLOBAL const byte *x, int kind, word i) {{
+  if (kind == 0) return ((GLOBAL const float *)x)[i];
+  if (kind == 1) return ((GLOBAL const double *)x)[i];
+  return half_to_double(((GLOBAL const unsigned short *)x)[i]);
+}}
+
 // Largest error relative to the tolerance; sums: elements that are left alone and did not hold the pattern ``left``
 // any more, squares of differences, squares of values, and elements where both are finite.
 KERNEL closeness(GLOBAL const byte *output, GLOBAL const byte *expected, GLOBAL const byte *written, word count,
-                 int kind, double atol, double rtol, word left, int guarded, GLOBAL word *rows) {{
+                 int kind, double atol, double rtol, word left, int guarded, int wide, GLOBAL word *rows) {{
   SHARED word shared[THREADS];
   double worst = 0.0, touched = 0.0, distance = 0.0, size = 0.0, finite = 0.0;
   for (word i = (word)GROUP * THREADS + LID; i < count; i += (word)GROUPS * THREADS) {{
     const int kept = guarded && !written[i];
     word raw = 0;
     double x = 0.0, y = 0.0;
+    if (kind < EXACT) x = element(output, kind, i);
     switch (kind) {{
-      case 0: raw = ((GLOBAL const unsigned int *)output)[i]; x = ((GLOBAL const float *)output)[i]; break;
-      case 1: raw = ((GLOBAL const word *)output)[i]; x = ((GLOBAL const double *)output)[i]; break;
-      case 2: raw = ((GLOBAL const unsigned short *)output)[i]; x = half_to_double(raw); break;
+      case 0: raw = ((GLOBAL const unsigned int *)output)[i]; break;
+      case 1: raw = ((GLOBAL const word *)output)[i]; break;
+      case 2: raw = ((GLOBAL const unsigned short *)output)[i]; break;
       case EXACT + 1: raw = output[i]; break;
       case EXACT + 2: raw = ((GLOBAL const unsigned short *)output)[i]; break;
       case EXACT + 4: raw = ((GLOBAL const unsigned int *)output)[i]; break;
@@ -166,7 +173,7 @@ KERNEL closeness(GLOBAL const byte *output, GLOBAL const byte *expected, GLOBAL 
     }}
     double error = 0.0;
     if (kind < EXACT) {{
-      y = ((GLOBAL const double *)expected)[i];
+      y = element(expected, wide ? 1 : kind, i);
       const double apart = x < y ? y - x : x - y, limit = atol + rtol * (y < 0.0 ? -y : y);
       if (x == y || (x != x && y != y)) error = 0.0;
       else error = apart / limit;

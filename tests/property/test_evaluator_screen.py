@@ -121,7 +121,7 @@ class OnThisDevice:
                 row = self._rows(
                     "closeness", (BLOCKS, 1), *map(self._buffer, arrays), np.uint64(memory.nbytes // size),
                     np.int32(KINDS.get(dtype, EXACT + size)), np.float64(question.atol), np.float64(question.rtol),
-                    np.uint64(left), np.int32(written is not None),
+                    np.uint64(left), np.int32(written is not None), np.int32(question.wide),
                 )  # fmt: skip
                 worst, touched, distance, norm, finite = (float(value) for value in row.view(np.float64)[:5])
                 return Finding(int(touched) if poison is not None else 0, worst, distance, norm, int(finite))
@@ -190,17 +190,18 @@ def spoilt(output: np.ndarray, how: str, rng: np.random.Generator) -> None:
     how=st.sampled_from(HOW),
     masked=st.booleans(), role=st.sampled_from([Role.OUT, Role.INOUT]), poison=st.sampled_from(POISONS),
     tolerance=st.sampled_from([Tolerance(), Tolerance(1e-4, 1e-4), Tolerance(1e-3, None, 1e-6), Tolerance(norm=1e-3)]),
-    allowed=st.sampled_from([1.0, 7.5]),
+    allowed=st.sampled_from([1.0, 7.5]), own=st.booleans(),
 )  # fmt: skip
 def test_the_device_clears_what_the_host_accepts(
     device: OnThisDevice, dtype: str, count: int, seed: int, how: str, masked: bool, role: Role, poison: int,
-    tolerance: Tolerance, allowed: float,
+    tolerance: Tolerance, allowed: float, own: bool,
 ) -> None:  # fmt: skip
     rng = np.random.default_rng(seed)
     spec = spec_of(dtype, role, tolerance)
     values = values_of(dtype, count, rng)
     with np.errstate(over="ignore", invalid="ignore"):
         output = values.astype(dtype)
+        values = output.copy() if own else values  # the baseline's outputs, or a reference's
         spoilt(output, how, rng)
     written = rng.random(count) < 0.8 if masked and role is Role.OUT else None
     memory, source = Memory(output.nbytes), Memory(4 * count)

@@ -83,7 +83,8 @@ def answer(question: Question) -> Finding:
         case Intact(kept=Copy() as copy):
             return Finding(int((copy.data != copy.stored).any()))
         case Close(buffer=Memory() as memory, values=Copy() as values, written=None):
-            output, right = memory.data.view(question.dtype), values.data.view(np.float64)
+            output = memory.data.view(question.dtype)
+            right = values.data.view(np.float64 if question.wide else question.dtype).astype(np.float64)
             errors = relative_errors(output, right, Bound(question.rtol, question.atol, 0.0))
             apart = output.astype(np.float64) - right
             return Finding(0, float(errors.max()), float((apart**2).sum()), float((right**2).sum()), right.size)
