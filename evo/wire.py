@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from importlib import metadata
-from typing import Any, TypeVar
 
 from evaluator.api import Evaluator
 from evaluator.devices import resolve_device
@@ -21,6 +20,8 @@ from evo.campaign_types import Campaign
 from evo.contract import contract
 from evo.memory import Memory, NoMemory
 from evo.parts import Parts, Pipeline, SurrogateModel
+from evo.plugins import AGENT_GROUP, plugins, unique
+from evo.plugins import transforms as transforms
 from genome.genes import Gene
 from genome.lower import lower
 from genome.moves import moves
@@ -28,7 +29,6 @@ from genome.operations import flops
 from genome.replay import spec_kernel, unpinned
 from genome.spec import Reading
 from genome.transforms.base import Transform
-from genome.transforms.builtin import BUILTIN
 from knowledge.features import device_features, kernel_record, size_features
 from knowledge.records import KernelRecord
 from knowledge.store import KnowledgeBase
@@ -43,23 +43,11 @@ from operators.profiler import Profiler
 from operators.recall import Recall
 from operators.verifier import Verifier
 
-TRANSFORM_GROUP = "evo_tune.transforms"
-AGENT_GROUP = "evo_tune.agents"
-
 AGENTS: tuple[Agent, ...] = (
     Profiler(), MemoryLayout(), Computation(), Parallelism(), Recall(), Crossover(), Merge(), LocalSearch(), Verifier(),
 )  # fmt: skip
 
 _REPORTED = ("evo-tune", "numpy", "scikit-learn", "deap", "pyopencl", "pycparser", "sqlalchemy", "psycopg")
-
-
-def transforms() -> tuple[Transform, ...]:
-    """Built-in transforms, then those of installed packages (entry points of ``evo_tune.transforms``), by name.
-
-    Raises:
-        ValueError: If two transforms have the same name.
-    """
-    return _unique((*BUILTIN, *_plugins(TRANSFORM_GROUP)), "transform")
 
 
 def agents() -> tuple[Agent, ...]:
@@ -68,7 +56,7 @@ def agents() -> tuple[Agent, ...]:
     Raises:
         ValueError: If two agents have the same name.
     """
-    return _unique((*AGENTS, *_plugins(AGENT_GROUP)), "agent")
+    return unique((*AGENTS, *plugins(AGENT_GROUP)), "agent")
 
 
 @contextmanager
@@ -161,21 +149,3 @@ def versions(evaluator: Evaluator) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue  # an optional part that is not installed
     return found
-
-
-def _plugins(group: str) -> tuple[Any, ...]:
-    """What installed packages offer, each entry point an instance or a class without arguments, by name."""
-    points = sorted(metadata.entry_points(group=group), key=lambda point: point.name)
-    loaded = [point.load() for point in points]
-    return tuple(item() if isinstance(item, type) else item for item in loaded)
-
-
-_Named = TypeVar("_Named", Agent, Transform)
-
-
-def _unique(items: tuple[_Named, ...], what: str) -> tuple[_Named, ...]:
-    names = [item.name for item in items]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"two {what}s are named {', '.join(twice)}: uninstall one of the packages that bring them")
-    return items

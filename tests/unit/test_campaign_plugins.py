@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import cli.profile
 import cli.run
-import evo.wire
+import evo.plugins
 from cli.main import app
 from evo.campaign import Campaign, CampaignError, load_campaign
 from evo.verify import Claim, verify
@@ -38,13 +38,13 @@ def steered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / file.name).write_text(file.read_text())
     path = tmp_path / "campaign.yaml"
     path.write_text(path.read_text() + "\ntransforms: {forbid: [shaper]}\n")
-    offered = {evo.wire.TRANSFORM_GROUP: (Shaper(),)}
-    monkeypatch.setattr(evo.wire, "_plugins", lambda group: offered.get(group, ()))
+    offered = {evo.plugins.TRANSFORM_GROUP: (Shaper(),)}
+    monkeypatch.setattr(evo.plugins, "plugins", lambda group: offered.get(group, ()))
     return path
 
 
 def test_names_of_plug_ins_are_known(steered: Path) -> None:
-    assert load_campaign(steered, None, evo.wire.transforms()).spec.steering.forbid == ("shaper",)
+    assert load_campaign(steered, None, evo.plugins.transforms()).spec.steering.forbid == ("shaper",)
     with pytest.raises(CampaignError, match="unknown transform 'shaper'"):
         load_campaign(steered, None, BUILTIN)
 
