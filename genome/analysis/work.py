@@ -86,7 +86,9 @@ class _Counter:
                 own = self._expr(condition)
                 return own + self._either(self.body(then), self.body(orelse), stmt.line)
             case Assign(target=target, value=value, op=op):
-                return self._expr(value) + self._store(target, 1, op != "=")
+                combined = Binary(op[:-1], target, value) if op != "=" else None
+                cost = self._expr(value) + self._store(target, 1, combined is not None)
+                return cost + Cost(flops=whole(1)) if combined is not None and self._counts(combined) else cost
             case VectorLoad(targets=targets, source=source):
                 return self._load(source, len(targets)) + self._sum([self._store(t, 1, False) for t in targets])
             case VectorStore(target=target, values=values):
@@ -134,9 +136,7 @@ class _Counter:
             case Unary("&", Index(_, subscripts)):
                 return self._sum([self._expr(part) for part in subscripts])
         inside = self._sum([self._expr(child) for child in children(expr)])
-        if isinstance(expr, Binary) and expr.op in _ARITHMETIC and self._floating(expr):
-            return inside + Cost(flops=whole(1))
-        return inside
+        return inside + Cost(flops=whole(1)) if isinstance(expr, Binary) and self._counts(expr) else inside
 
     def _call(self, call: Call) -> Cost:
         inside = self._sum([self._expr(arg) for arg in call.args])
@@ -158,7 +158,7 @@ class _Counter:
             moved = self._bytes(place, target)
             cost = self._sum([self._expr(part) for part in place.subscripts])
             cost += Cost(moved.read if compound else Count(), moved.read * whole(width))
-        return cost + Cost(flops=whole(1)) if compound and self._floating(target) else cost
+        return cost
 
     def _load(self, element: Index, width: int, part: Expr | None = None) -> Cost:
         moved = self._bytes(element, part or element)
@@ -176,6 +176,10 @@ class _Counter:
         if not size:
             self._doubt(f"the element type of {element.array} is not known")
         return Cost(whole(size))
+
+    def _counts(self, expr: Binary) -> bool:
+        """True if the operator is one of floating-point arithmetic."""
+        return expr.op in _ARITHMETIC and self._floating(expr)
 
     def _floating(self, expr: Expr) -> bool:
         kind = infer(expr, self.scope.types)

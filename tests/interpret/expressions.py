@@ -167,14 +167,19 @@ class Expressions:
         if function in ("min", "max"):
             kind = common(parts[0][1], parts[1][1])
             pick = min if function == "min" else max
-            return (lambda thread: pick(*(convert(value(thread), kind) for value in values))), kind
+
+            def extreme(thread: Thread) -> Number:
+                thread.trace.flops[thread.block, thread.index] += kind.kind == "f"
+                return pick(*(convert(value(thread), kind) for value in values))
+
+            return extreme, kind
         if function == "abs":
             return (lambda thread: abs(values[0](thread))), promoted(parts[0][1])
         compute = math_function(function)
         if compute is None:
             raise Unsupported(f"function {function}")
         kind = FLOAT if function.endswith("f") or function.startswith("__") else DOUBLE
-        weight = 2 if "fma" in function else 1
+        weight = 2 if function in ("fma", "fmaf", "__fmaf_rn") else 1
 
         def call(thread: Thread) -> Number:
             thread.trace.flops[thread.block, thread.index] += weight
@@ -192,6 +197,7 @@ class Expressions:
             at = address(thread)
             given = [value(thread) for value in values]
             thread.touch(node.array if node else at.memory.name, at, "a", site, node)
+            thread.trace.flops[thread.block, thread.index] += kind.kind == "f"
             old = at.memory.data[at.element]
             at.memory.data[at.element] = convert(_updated(function, old, given, kind), kind)
             return old
