@@ -91,6 +91,7 @@ def shared_arrays(kernel: Kernel) -> tuple[str, ...]:
 _TOGETHER = re.compile(r"__shared__|__sync|__shfl|__ballot|__any|__all|__activemask|__match|__reduce_|__threadfence"
                        r"|warpSize|cooperative_groups|\basm\b")  # fmt: skip
 _PLACE = re.compile(r"\b(threadIdx|blockIdx|blockDim)\s*\.\s*([xyz])\b")
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.MULTILINE)
 _INDICES = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b")
 
 
@@ -112,9 +113,14 @@ def hard_codes_block(kernel: Kernel, block: tuple[int, int, int]) -> bool:
     return any(dim in several and ("blockDim", dim) not in used for _, dim in used)
 
 
+def _own_text(prelude: str) -> str:
+    """The prelude without its ``#include`` lines: a header that is named is not yet used."""
+    return _INCLUDE.sub("", prelude)
+
+
 def _words(kernel: Kernel) -> Iterator[str]:
     """Texts, functions and variables of the kernel, helpers included."""
-    yield from (kernel.prelude, kernel.verbatim)
+    yield from (_own_text(kernel.prelude), kernel.verbatim)
     for stmt in flatten(kernel.body):
         if isinstance(stmt, Opaque):
             yield stmt.text
@@ -130,7 +136,7 @@ def self_contained(kernel: Kernel) -> bool:
     """True if a thread sees nothing of its place in the launch but its axes, and nothing of its neighbours: any
     thread of any block may then compute any of its elements.
     """
-    return not cooperates(kernel) and not _INDICES.search(kernel.prelude)
+    return not cooperates(kernel) and not _INDICES.search(_own_text(kernel.prelude))
 
 
 TOGETHER = "the threads of a block work together in the kernel as it is written: its block is part of what it means"

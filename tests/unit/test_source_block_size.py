@@ -47,3 +47,11 @@ def test_a_block_that_is_written_into_the_kernel_stays(body: str, shapes: set[st
     source = f"__global__ void k(float* y, int n) {{ {body} }}"
     offered = moves(spec((64, 1, 1), source, "k"), Genome(), BUILTIN, Target.CUDA, DeviceLimits())
     assert {move.site.label for move in offered if move.transform.name == "block_shape"} == shapes
+
+
+def test_a_header_alone_ties_no_threads_together() -> None:
+    source = "#include <cooperative_groups.h>\n__global__ void k(float* y, int n) {\n" + (
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 1.0f; }"
+    )
+    offered = moves(spec((64, 1, 1), source, "k"), Genome(), BUILTIN, Target.CUDA, DeviceLimits())
+    assert "block_shape" in {move.transform.name for move in offered}
