@@ -11,10 +11,11 @@ import click
 from cli.entries_view import whole_lines
 from cli.errors import INTERRUPTED
 from cli.interrupt import stop_on_signals
-from cli.screen import make_screen
+from cli.screen import Screen, make_screen
 from evo.campaign import Campaign, CampaignError, EntriesCampaign, Overrides, load_plan
 from evo.engine import run_campaign
 from evo.entries import run_entries
+from evo.progress import StopRequest
 from evo.report.files import check_folder
 from evo.report.outputs import write_outputs
 from evo.report.summary import best_json
@@ -70,13 +71,20 @@ def _check(plan: Campaign | EntriesCampaign, campaign: Path, resume: bool, outpu
 
 def _one(plan: Campaign, resume: bool) -> tuple[dict[str, Any], bool]:
     """(best.json, whether the user stopped it) of a campaign of one kernel."""
-    result = _evolve(plan, resume)
+    with make_screen(plan) as screen, stop_on_signals(screen.say) as stop:
+        result = _evolve(plan, resume, screen, stop)
     return best_json(plan, result), result.stop is StopReason.INTERRUPTED
 
 
 def _several(plan: EntriesCampaign, resume: bool) -> tuple[dict[str, Any], bool]:
     """The same of a campaign of several entries; each one has a screen of its own."""
-    data = run_entries(plan, tune=_evolve, say=_say, resume=resume)
+    with stop_on_signals(_say) as stop:
+
+        def tune(campaign: Campaign, again: bool) -> CampaignResult:
+            with make_screen(campaign) as screen:
+                return _evolve(campaign, again, screen, stop)
+
+        data = run_entries(plan, tune=tune, say=_say, resume=resume, stop=stop)
     for line in whole_lines(data):
         _say(line)
     _say(f"Results: {plan.output}")
@@ -87,10 +95,9 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _evolve(plan: Campaign, resume: bool) -> CampaignResult:
-    """Runs the campaign under a screen; Ctrl-C ends it early, with the best so far written all the same."""
-    with make_screen(plan) as screen, stop_on_signals(screen.say) as stop:
-        result = run_campaign(plan, observer=screen, resume=resume, stop=stop)
-        write_outputs(plan, result, plan.output, transforms())
-        screen.written(plan.output)
+def _evolve(plan: Campaign, resume: bool, screen: Screen, stop: StopRequest) -> CampaignResult:
+    """Runs a campaign; Ctrl-C ends it early, with the best so far written all the same."""
+    result = run_campaign(plan, observer=screen, resume=resume, stop=stop)
+    write_outputs(plan, result, plan.output, transforms())
+    screen.written(plan.output)
     return result

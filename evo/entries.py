@@ -16,6 +16,7 @@ from evo.campaign_types import Campaign, EntriesCampaign, Entry
 from evo.entries_journal import Journal, Spent, key_of, load, save
 from evo.entries_result import combined_json
 from evo.entries_share import call_ms, next_budget, shares
+from evo.progress import StopRequest
 from evo.reading import open_baseline
 from evo.report.entries_page import entries_html
 from evo.report.files import write_atomic
@@ -32,6 +33,7 @@ def run_entries(
     tune: Tune,
     say: Callable[[str], None],
     resume: bool = False,
+    stop: StopRequest | None = None,
     weigh: Callable[[Campaign], float] | None = None,
 ) -> dict[str, Any]:
     """Evolves every entry within the shared budget (blocks).
@@ -41,6 +43,7 @@ def run_entries(
         tune: Runs one entry; an interrupted one ends the whole.
         say: Told in words what comes next.
         resume: Go on with the interrupted run whose journal is in the output folder.
+        stop: True begins no further entry (``tune`` asks it as well).
         weigh: Milliseconds of a call of an entry as it is; measured on the device where it is not given.
 
     Returns:
@@ -60,8 +63,10 @@ def run_entries(
     times = journal.times_ms
     share = shares(times)
     order = sorted(plan.entries, key=lambda entry: -times[entry.name])
-    interrupted = ""
+    stopped, interrupted = stop or (lambda: False), ""
     for entry in order:
+        if stopped():
+            break
         if entry.name in journal.ended:
             continue
         again = journal.running == entry.name
@@ -76,8 +81,8 @@ def run_entries(
             break
         journal = journal.done(entry.name, Spent(result.counts.evaluations, result.elapsed_s))
         save(journal, plan)
-        _write(plan, journal, "")
-    return _write(plan, journal, interrupted)
+        _write(plan, journal)
+    return _write(plan, journal, interrupted, stopped())
 
 
 def baseline_ms(campaign: Campaign) -> float:
@@ -108,9 +113,9 @@ def _notice(entry: Entry, journal: Journal, entries: int) -> str:
             f"{budget.evaluations} evaluations{limit}")  # fmt: skip
 
 
-def _write(plan: EntriesCampaign, journal: Journal, interrupted: str) -> dict[str, Any]:
+def _write(plan: EntriesCampaign, journal: Journal, interrupted: str = "", stopped: bool = False) -> dict[str, Any]:
     """The files of the whole, as far as it has come."""
-    data = combined_json(plan, journal, interrupted)
+    data = combined_json(plan, journal, interrupted, stopped)
     write_atomic(plan.output / "best.json", json.dumps(data, indent=2) + "\n")
     write_atomic(plan.output / "report.html", entries_html(data))
     return data

@@ -45,20 +45,17 @@ def entry_whole(calls: float, sizes: Sequence[ProblemSize], rows: Sequence[Mappi
     Args:
         calls: How often it is called.
         sizes: Its tuned sizes.
-        rows: One a size, in the same order: ``baseline_ms``, ``best_ms``, and the ``low`` and ``high`` end of the
-            speed-up, or None where that was not proven.
+        rows: One a size, in the same order: ``baseline_ms``, ``speedup`` (runs in turn, so that it says more than two
+            medians of their own), and the ``low`` and ``high`` end of its interval, or None where it was not proven.
     """
     labels = [size.label for size in sizes]
 
-    def weighted(values: Sequence[float]) -> float:
-        return calls * call_ms(sizes, dict(zip(labels, values, strict=True)))
+    def weighted(end: str) -> float:
+        ratios = [(row[end] or row["speedup"] or 1.0) if end else 1.0 for row in rows]
+        times = [row["baseline_ms"] / ratio for row, ratio in zip(rows, ratios, strict=True)]
+        return calls * call_ms(sizes, dict(zip(labels, times, strict=True)))
 
-    return Whole(
-        weighted([row["baseline_ms"] for row in rows]),
-        weighted([row["best_ms"] for row in rows]),
-        weighted([row["baseline_ms"] / row["high"] if row.get("high") else row["best_ms"] for row in rows]),
-        weighted([row["baseline_ms"] / row["low"] if row.get("low") else row["best_ms"] for row in rows]),
-    )
+    return Whole(weighted(""), weighted("speedup"), weighted("high"), weighted("low"))
 
 
 def together(parts: Sequence[Whole]) -> Whole:
@@ -69,13 +66,16 @@ def together(parts: Sequence[Whole]) -> Whole:
     )  # fmt: skip
 
 
-def combined_json(plan: EntriesCampaign, journal: Journal, interrupted: str = "") -> dict[str, Any]:
+def combined_json(
+    plan: EntriesCampaign, journal: Journal, interrupted: str = "", stopped: bool = False
+) -> dict[str, Any]:
     """The content of the upper ``best.json``.
 
     Args:
         plan: The campaign.
         journal: Which entries have ended. What they found is read from their own ``best.json``.
         interrupted: The entry that was stopped and has written what it found; empty if none was.
+        stopped: The user ended it, be it between two entries.
     """
     rows, parts = [], []
     for entry in plan.entries:
@@ -96,12 +96,18 @@ def combined_json(plan: EntriesCampaign, journal: Journal, interrupted: str = ""
         "verified": all(row["verified"] for row in rows),
         "improved": any(row["improved"] for row in rows),
         "evaluations": sum(row["evaluations"] for row in rows),
-        "stop": "interrupted" if interrupted else "unfinished" if len(journal.ended) < len(rows) else "finished",
+        "stop": _stop(len(journal.ended) == len(rows), stopped or bool(interrupted)),
         "elapsed_s": round(journal.weighing_s + sum(spent.seconds for spent in journal.ended.values()), 3),
         "seed": plan.seed,
         "campaign_file": os.path.relpath(plan.path.resolve(), plan.output.resolve()),
         "entries": rows,
     }
+
+
+def _stop(finished: bool, stopped: bool) -> str:
+    if finished:
+        return "finished"
+    return "interrupted" if stopped else "running"
 
 
 def _found(plan: EntriesCampaign, entry: Entry) -> Mapping[str, Any]:

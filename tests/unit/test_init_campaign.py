@@ -15,7 +15,11 @@ from evo.campaign import load_campaign
 from evo.init_campaign import SIZE_PLACEHOLDER, init_campaign, template_arguments
 from evo.kernel_file import record_of_file
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*/campaign.yaml"))
+EXAMPLES = [
+    path
+    for path in sorted((Path(__file__).parents[2] / "examples").glob("*/campaign.yaml"))
+    if "entries:" not in path.read_text()
+]
 
 TILES = """\
 #define TILE 16

@@ -42,8 +42,11 @@ def kernels() -> list[tuple[Path, str, tuple[str, ...]]]:
     """(file, entry, template arguments) of every kernel that comes with the project."""
     found = []
     for campaign in sorted((ROOT / "examples").glob("*/campaign.yaml")):
-        kernel = yaml.safe_load(campaign.read_text())["kernel"]
-        found.append((campaign.parent / kernel["source"], str(kernel["entry"]), tuple(kernel.get("template_args", ()))))
+        plan = yaml.safe_load(campaign.read_text())
+        for part in plan.get("entries", [{}]):
+            kernel = {**plan["kernel"], **part.get("kernel", {})}
+            template = tuple(kernel.get("template_args", ()))
+            found.append((campaign.parent / kernel["source"], str(kernel["entry"]), template))
     for path in sorted((ROOT / "tests" / "data" / "kernels").glob("*.cu")):
         found += [(path, entry, ()) for entry in entries(path.read_text(), str(path))]
     for path in sorted((ROOT / "tests" / "golden" / "source").glob("*.cu")):
