@@ -97,6 +97,11 @@ class Accounts:
         for stage, seconds in spent.seconds:
             self.add(stage, seconds, stage == spent.refused)
 
+    def book_opening(self, spent: Spent, seconds: float) -> None:
+        """Adds the start: what the device process tells of it, and ``seconds`` from its beginning to its end."""
+        self.book(spent)
+        self.add(OPENING[-1], seconds - sum(part for _, part in spent.seconds))
+
     def add(self, stage: str, seconds: float, refused: bool = False) -> None:
         """Adds one variant's pass through one stage."""
         cost = self._costs[stage]

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from evaluator.accounts import StageCost
 from evaluator.result import DeviceInfo, Evaluation, Resources, Status, Toolchain
+from evaluator.waiting import Say, silent
 from genome.limits import DeviceLimits
 from genome.variant import Target, Variant
 
@@ -106,7 +107,7 @@ class Comparison:
 
 
 class Evaluator(Protocol):
-    """One device with its compilers. Methods return at once except where stated; all failures are values."""
+    """One device with its compilers. Methods return at once except where stated; failures of variants are values."""
 
     @property
     def device(self) -> DeviceInfo:
@@ -124,11 +125,31 @@ class Evaluator(Protocol):
     def target(self) -> Target:
         """The language it compiles."""
 
-    def open(self, baseline: Variant) -> Measured:
+    def open(self, baseline: Variant, say: Say = silent) -> Measured:
         """Starts the processes, builds the oracle outputs, verifies and times the baseline at all sizes (blocks).
+
+        Where the reference takes long at the tuned sizes, the baseline is the oracle there until its answer arrives.
+
+        Args:
+            baseline: The untransformed kernel.
+            say: Hears what takes long.
 
         Raises:
             EvaluatorError: If the baseline itself cannot be compiled, launched, or does not match the reference.
+        """
+
+    def settle(self, say: Say = silent, give_up: Callable[[], bool] = lambda: False) -> str:
+        """Waits for references that are still awaited (blocks); until then nothing is verified at the tuned sizes.
+
+        Args:
+            say: Hears what is awaited.
+            give_up: Asked while waiting; True ends it.
+
+        Returns:
+            What limits a proof because a reference did not come in time; empty if nothing does.
+
+        Raises:
+            EvaluatorError: See ``events``.
         """
 
     def compile(self, ticket: int, variant: Variant) -> None:
@@ -141,12 +162,16 @@ class Evaluator(Protocol):
         """Forgets a compiled ticket that will not be measured."""
 
     def events(self, timeout_s: float | None) -> list[Event]:
-        """Waits for at least one event (or the time-out), returns all that are there."""
+        """Waits for at least one event (or the time-out), returns all that are there.
+
+        Raises:
+            EvaluatorError: If the reference's answer at a tuned size has arrived, and the baseline differs from it.
+        """
 
     def compare(
         self, baseline: Variant, champions: Sequence[Variant], processes: int, progress: Callable[[int, int], None]
     ) -> tuple[Comparison, ...]:
-        """Final proof of each champion in fresh processes, interleaved with the baseline (blocks)."""
+        """Final proof of each champion in fresh processes, interleaved with the baseline (blocks); settles first."""
 
     def counted(self, variant: Variant, evaluation: Evaluation) -> Evaluation:
         """The evaluation with hardware counters in its profile, where a profiler may read them (blocks for seconds)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,13 @@ def summarise_proof(
     gain = median > 1.0 if believe_noise else low > 1.0
     note = "; ".join(filter(None, ("" if gain else _no_gain(median, low, high), _uncovered(checks))))
     return Comparison(variant, rows, median, low, high, True, "", len(results), checks, gain, note)
+
+
+def with_remark(comparison: Comparison, remark: str) -> Comparison:
+    """The comparison with what limits it beyond what it says itself."""
+    if not remark or not comparison.verified:
+        return comparison
+    return replace(comparison, note="; ".join(filter(None, (comparison.note, remark))))
 
 
 def _uncovered(checks: Sequence[Evaluation]) -> str:

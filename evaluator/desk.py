@@ -12,9 +12,9 @@ from evaluator.accounts import Accounts
 from evaluator.api import Measured
 from evaluator.drift import DriftWatch
 from evaluator.lane import Lane, Lost
-from evaluator.messages import MeasureJob, Outcome, Prepared, Retimed, RetimeJob
+from evaluator.messages import MeasureJob, Outcome, Prepared, Retimed, RetimeJob, Settled, SettleJob
 from evaluator.result import Evaluation, Status
-from genome.spec import KernelSpec
+from genome.spec import KernelSpec, ProblemSize
 
 # Its memory may be damaged where no canary stands, or its device context gone: the next variant gets a fresh process.
 _DAMAGING = frozenset({Status.STRAY_WRITE, Status.OUT_OF_MEMORY, Status.LAUNCH_ERROR})
@@ -27,6 +27,15 @@ class _Job:
     ticket: int
     prepared: Prepared
     attempt: int = 1
+
+
+@dataclass(frozen=True)
+class _Settling:
+    size: ProblemSize
+    attempt: int = 1
+
+
+_Entry = _Job | _Settling | RetimeJob
 
 
 class DeviceDesk:
@@ -44,11 +53,12 @@ class DeviceDesk:
     def __init__(self, lane: Lane, spec: KernelSpec, drift: DriftWatch, accounts: Accounts, ahead: int = 1) -> None:
         self.lane, self.drift = lane, drift
         self._spec, self._accounts, self._ahead = spec, accounts, ahead
-        self._queue: deque[_Job] = deque()
-        self._sent: deque[_Job | RetimeJob] = deque()
+        self._queue: deque[_Job | _Settling] = deque()
+        self._sent: deque[_Entry] = deque()
         self._since = 0.0
         self._held: list[Measured] = []
         self._done: deque[Measured] = deque()
+        self._settled: list[Settled] = []
 
     @property
     def pending(self) -> bool:
@@ -63,11 +73,23 @@ class DeviceDesk:
         """Gives the next variants to the device, as far as it takes more."""
         while self._queue and len(self._sent) < self._ahead:
             job = self._queue.popleft()
-            self._send(job, MeasureJob(job.ticket, job.prepared, dict(best_ms)))
+            if isinstance(job, _Settling):
+                self._send(job, SettleJob(job.size))
+            else:
+                self._send(job, MeasureJob(job.ticket, job.prepared, dict(best_ms)))
+
+    def settle(self, size: ProblemSize) -> None:
+        """Has the baseline compared with the reference's answers at a size, before anything that is queued."""
+        self._queue.appendleft(_Settling(size))
+
+    def settled(self) -> list[Settled]:
+        """What came of such comparisons since the last call."""
+        found, self._settled = self._settled, []
+        return found
 
     def collect(self) -> Measured | None:
         """What has ended since the last call; call it until it gives nothing more."""
-        if not self._done and self._sent and (answer := self.lane.poll()) is not None:
+        while not self._done and self._sent and (answer := self.lane.poll()) is not None:
             self._take(answer)
         return self._done.popleft() if self._done else None
 
@@ -75,13 +97,13 @@ class DeviceDesk:
         """The pipe to wait on, with the seconds until its deadline."""
         return [(self.lane.connection, self.lane.seconds_left())] if self.lane.busy and self.lane.connection else []
 
-    def _send(self, entry: _Job | RetimeJob, message: MeasureJob | RetimeJob) -> None:
+    def _send(self, entry: _Entry, message: MeasureJob | SettleJob | RetimeJob) -> None:
         if not self._sent:
             self._since = time.monotonic()
         self._sent.append(entry)
         self.lane.give(message)
 
-    def _take(self, answer: Outcome | Retimed | Lost) -> None:
+    def _take(self, answer: Outcome | Settled | Retimed | Lost) -> None:
         """An answer to the oldest job."""
         job, since = self._sent.popleft(), self._since
         self._since = time.monotonic()
@@ -91,8 +113,20 @@ class DeviceDesk:
             self.drift.look(answer)
             self._accounts.add("baseline again", answer.seconds)
             self._release()
-        elif isinstance(job, _Job):
+        elif isinstance(job, _Settling) and isinstance(answer, Settled):
+            self._accounts.add("reference arrived", self._since - since, refused=bool(answer.failure))
+            self._compared(job, answer)
+        elif isinstance(job, _Job) and isinstance(answer, Outcome):
             self._measured(job, answer)
+
+    def _compared(self, job: _Settling, answer: Settled) -> None:
+        """That the baseline is wrong is believed of a fresh process only: a variant may have damaged an old one."""
+        if not answer.failure or job.attempt >= _ATTEMPTS:
+            self._settled.append(answer)
+            return
+        self._take_back()
+        self.lane.replace()
+        self._queue.appendleft(replace(job, attempt=job.attempt + 1))
 
     def _measured(self, job: _Job, outcome: Outcome) -> None:
         self._accounts.book(outcome.spent)
@@ -109,9 +143,12 @@ class DeviceDesk:
         else:
             self._done.append(self.drift.apply(measured))
 
-    def _lost(self, job: _Job | RetimeJob, lost: Lost, since: float) -> None:
+    def _lost(self, job: _Entry, lost: Lost, since: float) -> None:
         self._take_back()
-        if isinstance(job, _Job) and not lost.timed_out and job.attempt < _ATTEMPTS:
+        if isinstance(job, _Settling):
+            text = f"the untransformed kernel cannot be compared with the reference at {job.size.label}: {lost.text}"
+            self._compared(job, Settled(job.size, text))
+        elif isinstance(job, _Job) and not lost.timed_out and job.attempt < _ATTEMPTS:
             self._queue.appendleft(replace(job, attempt=job.attempt + 1))
         elif isinstance(job, _Job):
             self._done.append(self._blame(job, lost, since))
@@ -119,7 +156,7 @@ class DeviceDesk:
 
     def _take_back(self) -> None:
         """The process is gone: what it had not begun goes to the next one, and nobody waits for the baseline."""
-        self._queue.extendleft(entry for entry in reversed(self._sent) if isinstance(entry, _Job))
+        self._queue.extendleft(entry for entry in reversed(self._sent) if not isinstance(entry, RetimeJob))
         self._sent.clear()
         self._release()
 

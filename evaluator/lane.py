@@ -63,6 +63,11 @@ class Lane:
         return self._jobs > 0
 
     @property
+    def doing(self) -> Beat:
+        """What the process said last that it is about to do."""
+        return self._beat
+
+    @property
     def connection(self) -> Connection | None:
         """To wait on; None while there is no process."""
         return self._child.connection if self._child is not None else None

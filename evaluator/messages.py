@@ -212,3 +212,41 @@ class Fatal:
     """The baseline, the reference or the device is unusable."""
 
     message: str
+
+
+@dataclass(frozen=True)
+class AskPlan:
+    """To the process beside the search: what to ask the reference.
+
+    Attributes:
+        setup: Of the evaluator.
+        sizes: In this order.
+        pauses: Stop while the device times, which has the same cores.
+    """
+
+    setup: Setup
+    sizes: tuple[ProblemSize, ...]
+    pauses: bool
+
+
+@dataclass(frozen=True)
+class Asking:
+    """From that process: the reference works on an input set of a size from now on."""
+
+    size: ProblemSize
+    which: int
+
+
+@dataclass(frozen=True)
+class Answered:
+    """From that process: all answers at a size are on disk."""
+
+    size: ProblemSize
+
+
+@dataclass(frozen=True)
+class Refused:
+    """From that process: no further answers will come. ``fault`` is False where there was no memory for them."""
+
+    message: str
+    fault: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from evaluator.api import EvaluatorError, Measured
@@ -9,6 +10,7 @@ from evaluator.inputs import fixed_inputs
 from evaluator.lane import Lane, Lost
 from evaluator.messages import Fatal, OpenJob, Outcome, Prepared, Setup
 from evaluator.proof import ask
+from evaluator.waiting import Say
 
 Answer = Outcome | Fatal | Lost
 
@@ -17,31 +19,42 @@ Answer = Outcome | Fatal | Lost
 class Opened:
     """The baseline as measured, the setup that worked, and what a person should know of it."""
 
-    measured: Measured
+    outcome: Outcome
     setup: Setup
     notes: tuple[str, ...] = ()
 
+    @property
+    def measured(self) -> Measured:
+        """The evaluations."""
+        return Measured(0, self.outcome.evaluations, self.outcome.checks)
 
-def open_baseline_on(lane: Lane, setup: Setup, baseline: Prepared) -> Opened:
+
+def open_baseline_on(lane: Lane, setup: Setup, baseline: Prepared, begin: Callable[[Setup], None], say: Say) -> Opened:
     """Measures the baseline in a device process; blocks.
 
     The checks use inputs that the campaign does not describe. A kernel that fails with those gets a second chance, with
     the campaign's own only.
 
+    Args:
+        lane: Of the device process, which runs already.
+        setup: That it was greeted with.
+        baseline: The untransformed kernel.
+        begin: Greets the lane with another setup, and begins what goes on beside it.
+        say: Hears what takes long.
+
     Raises:
         EvaluatorError: If it cannot be launched, does not match the reference, or fails its own test.
     """
-    answer: Answer = ask(lane, OpenJob(baseline))
+    answer: Answer = ask(lane, OpenJob(baseline), say)
     notes: tuple[str, ...] = ()
     if _failure(answer) and _probes_inputs(setup):
         lane.stop()
-        gentle = replace(setup, perturb=False)
-        lane.greeting = [gentle]
-        answer = ask(lane, OpenJob(baseline))
-        setup, notes = gentle, (_gentle_note(setup),)
+        setup, notes = replace(setup, perturb=False), (_gentle_note(setup),)
+        begin(setup)
+        answer = ask(lane, OpenJob(baseline), say)
     if not isinstance(answer, Outcome) or _failure(answer):
         raise EvaluatorError(_failure(answer))
-    return Opened(Measured(0, answer.evaluations, answer.checks), setup, notes)
+    return Opened(answer, setup, notes)
 
 
 def _failure(answer: Answer) -> str:

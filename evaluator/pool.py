@@ -11,6 +11,9 @@ from types import TracebackType
 
 from evaluator.accounts import Accounts, StageCost
 from evaluator.api import Comparison, Compiled, EvaluatorError, Event, Measured
+from evaluator.arrival import Arrival
+from evaluator.beside import Beside, threads_beside
+from evaluator.compare import with_remark
 from evaluator.counting import count
 from evaluator.cuda.counters import counted_profile, ncu
 from evaluator.desk import DeviceDesk
@@ -18,7 +21,7 @@ from evaluator.devices import environment_of, facts_of
 from evaluator.drift import DriftWatch
 from evaluator.farm import CompilerFarm
 from evaluator.lane import Lane
-from evaluator.messages import Built, Prepared, RestoreJob, Setup, Work
+from evaluator.messages import Built, FillJob, Prepared, RestoreJob, Setup, Work
 from evaluator.opening import open_baseline_on
 from evaluator.oracle import Reference
 from evaluator.plan import memory_problem, register_problem, static_problem, tighter
@@ -28,6 +31,7 @@ from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
 from evaluator.sanitize import inspect, sanitizer
 from evaluator.session import Session
 from evaluator.settings import EvaluatorSettings
+from evaluator.waiting import Say, silent
 from genome.limits import DeviceLimits
 from genome.spec import KernelSpec
 from genome.variant import Target, Variant
@@ -63,7 +67,10 @@ class LocalEvaluator:
         self._session = Session(settings.cache_dir)
         folder = self._session.folder
         self._peaks = peaks_of(self._facts, settings.cache_dir, folder)
-        self._setup = Setup(spec, self._facts.info.id, settings, reference, seed, folder, self._peaks, dict(work or {}))
+        self._setup = Setup(
+            spec, self._facts.info.id, settings, reference, seed, folder, self._peaks, dict(work or {}),
+            beside=reference is not None and reference.kind == "numpy",
+        )  # fmt: skip
         self._environment = environment_of(self._facts.info, folder)
         self._farm = CompilerFarm([self._lane("compiler", index) for index in range(settings.compiler_count())])
         self._accounts = Accounts()
@@ -72,6 +79,8 @@ class LocalEvaluator:
         self._on_gpu = self._facts.info.kind == "gpu"
         ahead = _AHEAD if self._on_gpu else 1
         self._desk = DeviceDesk(self._lane("worker", 0), spec, watch, self._accounts, ahead)
+        beside = Beside(folder / "beside.log", threads_beside(self._on_gpu), pauses=not self._on_gpu)
+        self._arrival = Arrival(beside, self._desk, settings.reference_timeout_s)
         self._compiling: dict[int, Variant] = {}
         self._prepared: dict[int, Prepared] = {}
         self._by_digest: dict[str, Prepared] = {}
@@ -126,16 +135,17 @@ class LocalEvaluator:
         """Process id of the device process, while there is one."""
         return self._desk.lane.pid
 
-    def open(self, baseline: Variant) -> Measured:
+    def open(self, baseline: Variant, say: Say = silent) -> Measured:
         """See ``Evaluator.open``."""
         self._check_open()
-        self._desk.lane.start()
+        began = time.monotonic()
+        self._begin(self._setup)
         if self._on_gpu:
             self._farm.start()
         prepared = self._compile_now(baseline)
         if isinstance(prepared, str):
             raise EvaluatorError(f"the untransformed kernel does not compile: {prepared}")
-        opened = open_baseline_on(self._desk.lane, self._setup, prepared)
+        opened = open_baseline_on(self._desk.lane, self._setup, prepared, self._begin, say)
         measured, self._setup, self._notes = opened.measured, opened.setup, opened.notes
         self._baseline = measured.evaluations
         self._desk.lane.greeting = [self._setup, RestoreJob(prepared, self._baseline)]
@@ -143,7 +153,15 @@ class LocalEvaluator:
             self._desk.lane.stand_by()
         self._desk.drift.start(self._baseline)
         self._learn(measured)
+        self._accounts.book_opening(opened.outcome.spent, time.monotonic() - began)
+        self._arrival.expect(opened.outcome.awaited)
+        self._arrival.look()
         return measured
+
+    def settle(self, say: Say = silent, give_up: Callable[[], bool] = lambda: False) -> str:
+        """See ``Evaluator.settle``."""
+        self._check_open()
+        return self._arrival.settle(self._pump, say, give_up)
 
     def compile(self, ticket: int, variant: Variant) -> None:
         """See ``Evaluator.compile``."""
@@ -186,6 +204,7 @@ class LocalEvaluator:
     ) -> tuple[Comparison, ...]:
         """See ``Evaluator.compare``. Work under way is finished first; its events stay for ``events``."""
         self._check_open()
+        remark = self.settle()
         while self._pending:
             self._pump(math.inf)
         start = self._compile_now(baseline)
@@ -198,7 +217,7 @@ class LocalEvaluator:
         lane = Lane("evaluator.worker", self._session.folder / "proof.log", self._environment, greeting)
         proof = Proof(lane, self._spec, self._seed, self._settings)
         comparisons = proof.run(start, prepared, [variant.digest() for variant in champions], processes, progress)
-        return tuple(map(self._inspected, comparisons, prepared))
+        return tuple(with_remark(self._inspected(*pair), remark) for pair in zip(comparisons, prepared, strict=True))
 
     def counted(self, variant: Variant, evaluation: Evaluation) -> Evaluation:
         """The evaluation with hardware counters in its profile, where a profiler may read them (blocks for seconds).
@@ -218,6 +237,7 @@ class LocalEvaluator:
         """See ``Evaluator.close``."""
         if not self._closed:
             self._closed = True
+            self._arrival.stop()
             self._farm.stop()
             self._desk.lane.stop()
             self._session.close()
@@ -233,6 +253,12 @@ class LocalEvaluator:
     @property
     def _pending(self) -> bool:
         return self._farm.pending or self._desk.pending
+
+    def _begin(self, setup: Setup) -> None:
+        """Starts the device process with a setup, and the reference beside it."""
+        self._desk.lane.greeting = [setup, FillJob()]
+        self._desk.lane.start()
+        self._arrival.begin(setup)
 
     def _lane(self, role: str, index: int) -> Lane:
         log = self._session.folder / f"{role}-{index}.log"
@@ -280,7 +306,7 @@ class LocalEvaluator:
     def _pump(self, timeout_s: float) -> None:
         """Gives out work, waits for one pipe or deadline at most ``timeout_s``, and collects what has ended."""
         self._dispatch()
-        busy = self._farm.busy() + self._desk.busy()
+        busy = self._farm.busy() + self._desk.busy() + self._arrival.busy()
         if busy and timeout_s > 0.0:
             left = min(timeout_s, *(seconds for _, seconds in busy))
             wait([connection for connection, _ in busy], timeout=None if left == math.inf else left)
@@ -289,6 +315,7 @@ class LocalEvaluator:
         while (measured := self._desk.collect()) is not None:
             self._learn(measured)
             self._events.append(measured)
+        self._arrival.look()
         self._dispatch()
 
     def _dispatch(self) -> None:

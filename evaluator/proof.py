@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from typing import Any
@@ -11,16 +12,32 @@ from evaluator.compare import summarise_proof
 from evaluator.lane import Lane, Lost
 from evaluator.messages import Compared, CompareJob, Prepared
 from evaluator.settings import EvaluatorSettings
+from evaluator.waiting import Pace, Say, silent
 from genome.spec import KernelSpec
 
+_LOOK_S = 1.0
+_DOING = {
+    "reference": "waiting for the reference",
+    "generator": "waiting for the generator of an input",
+    "wait": "waiting for compilers to leave the cores",
+    "baseline": "running the kernel as it stands",
+    "comparison": "comparing the kernel with the reference",
+    "check": "verifying the kernel as it stands",
+    "time": "timing the kernel as it stands",
+}
 
-def ask(lane: Lane, job: Any) -> Any:
-    """Gives a job and waits for its end: the answer, or a ``Lost``."""
+
+def ask(lane: Lane, job: Any, say: Say = silent) -> Any:
+    """Gives a job and waits for its end: the answer, or a ``Lost``. ``say`` hears what takes long meanwhile."""
     lane.give(job)
+    pace = Pace(say)
     while (answer := lane.poll()) is None:
         if lane.connection is not None:
-            left = lane.seconds_left()
-            wait([lane.connection], timeout=None if left == float("inf") else left)
+            wait([lane.connection], timeout=min(lane.seconds_left(), _LOOK_S))
+        beat = lane.doing
+        if beat.size:
+            since = time.monotonic() - beat.at
+            pace(f"{_DOING.get(beat.stage, beat.stage)} at {beat.size}, {since:.0f} s so far")
     return answer
 
 

@@ -1,8 +1,9 @@
-"""Who may use the cores of a CPU device: any number of compilers, or the one process that is timing.
+"""Who may use the cores of a CPU device: any number of compilers and a reference, or the one process that is timing.
 
 Locks on files, because the kernel gives them up for a process that is killed. A turnstile in front keeps a stream of
 compilers from starving the timer. A compilation that lasts longer than the timer's patience is stopped while the timer
-runs, and goes on after it: one that hangs costs the device no more than that patience.
+runs, and goes on after it: one that hangs costs the device no more than that patience. A reference in the background
+is stopped at once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -41,11 +42,23 @@ class Turn:
             return
         self._pass_gate(fcntl.LOCK_SH)
         try:
-            with (self._folder / f"compiler-{os.getpid()}-{id(self):x}.lock").open("ab") as own:
+            with self._own("compiler").open("ab") as own:
                 fcntl.flock(own, fcntl.LOCK_EX)
                 yield
         finally:
             fcntl.flock(self._cores, fcntl.LOCK_UN)
+
+    @contextmanager
+    def background(self) -> Iterator[None]:
+        """Held by a process that leads a group of its own: while a timer runs, the whole group is stopped."""
+        if not self._enabled:
+            yield
+            return
+        self._pass_gate(fcntl.LOCK_SH)  # not in the middle of a timing
+        with self._own("background").open("ab") as own:
+            fcntl.flock(own, fcntl.LOCK_EX)
+            fcntl.flock(self._cores, fcntl.LOCK_UN)
+            yield
 
     @contextmanager
     def timing(self) -> Iterator[None]:
@@ -55,16 +68,21 @@ class Turn:
             return
         fcntl.flock(self._gate, fcntl.LOCK_EX)
         stopped: list[int] = []
+        behind: list[int] = []
         try:
-            self._signal(self._compilers(), signal.SIGCONT)  # a timer that was killed may have left some stopped
-            if not self._got_cores():
-                stopped = self._compilers()
+            self._signal(self._holders("compiler"), signal.SIGCONT)  # a timer that was killed may have left them
+            got = self._got_cores()
+            behind = self._holders("background")
+            self._signal(behind, signal.SIGSTOP, os.killpg)
+            if not got:
+                stopped = self._holders("compiler")
                 self._signal(stopped, signal.SIGSTOP)
             else:
                 fcntl.flock(self._gate, fcntl.LOCK_UN)
             yield
         finally:
             self._signal(stopped, signal.SIGCONT)
+            self._signal(behind, signal.SIGCONT, os.killpg)
             fcntl.flock(self._cores, fcntl.LOCK_UN)
             fcntl.flock(self._gate, fcntl.LOCK_UN)
 
@@ -86,10 +104,13 @@ class Turn:
                 return False
             time.sleep(_POLL_S)
 
-    def _compilers(self) -> list[int]:
-        """Processes that compile now: each holds a lock of its own, so that no reused number is taken for one."""
+    def _own(self, kind: str) -> Path:
+        return self._folder / f"{kind}-{os.getpid()}-{id(self):x}.lock"
+
+    def _holders(self, kind: str) -> list[int]:
+        """Processes of a kind at work: each holds a lock of its own, so that no reused number is taken for one."""
         found = []
-        for path in self._folder.glob("compiler-*.lock"):
+        for path in self._folder.glob(f"{kind}-*.lock"):
             with path.open("ab") as lock:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,7 +118,7 @@ class Turn:
                     found.append(int(path.stem.split("-")[1]))
         return found
 
-    def _signal(self, processes: list[int], what: signal.Signals) -> None:
+    def _signal(self, processes: list[int], what: signal.Signals, send: Callable[[int, int], None] = os.kill) -> None:
         for process in set(processes) - {os.getpid()}:
             with suppress(ProcessLookupError):
-                os.kill(process, what)
+                send(process, what)
