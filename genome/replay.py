@@ -15,8 +15,9 @@ from genome.ir.expr import Binary, Expr, Var, conjunction
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Decl, If
 from genome.source.frontend import SourceError, parse_kernel
+from genome.source.launched import Launched
 from genome.source.verbatim import verbatim_kernel
-from genome.spec import KernelSpec, Reading
+from genome.spec import KernelSpec, LaunchSpec, Reading
 from genome.steering import allowed
 from genome.transforms.base import Context, Phase, Transform
 from genome.transforms.mapping import write_mapping
@@ -50,11 +51,11 @@ def pristine(
     defines: tuple[tuple[str, str], ...],
     include_dirs: tuple[str, ...],
     text_only: bool = False,
-    block: tuple[int, int, int] | None = None,
+    launched: Launched | None = None,
 ) -> Kernel:
     """The kernel as the user wrote it, read once a set of defines; as text where it is outside the subset.
 
-    With ``text_only`` its body stays text in any case. ``block`` is what it is launched with, where that is known.
+    With ``text_only`` its body stays text in any case. ``launched`` is how it is launched, where that is known.
 
     Raises:
         SourceError: If the file cannot be preprocessed or the kernel is not in it.
@@ -65,7 +66,7 @@ def pristine(
     if text_only:
         return verbatim_kernel(source, entry, **given)
     try:
-        return mark_rounding(parse_kernel(source, entry, block=block, **given))
+        return mark_rounding(parse_kernel(source, entry, launched=launched, **given))
     except SourceError:
         return verbatim_kernel(source, entry, **given)
 
@@ -85,7 +86,7 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     defines = (*spec.defines, *tunables)
     launch = spec.launch.at(tunables)
     kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs,
-                      spec.reading is Reading.TEXT, launch.block if launch.domain else None)  # fmt: skip
+                      spec.reading is Reading.TEXT, _launched(launch) if launch.domain else None)  # fmt: skip
     if not launch.domain:
         kernel = lock_geometry(kernel)
     axes = tuple(replace(axis, threads=launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
@@ -94,6 +95,10 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     free = free and not cooperates(kernel) and not hard_codes_block(kernel, launch.block)
     block = launch.block if free else None
     return replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
+
+
+def _launched(launch: LaunchSpec) -> Launched:
+    return Launched(launch.block, frozenset("xyz"[len(launch.domain) :]))
 
 
 def lock_geometry(kernel: Kernel) -> Kernel:

@@ -10,9 +10,12 @@ from pycparser import c_ast, c_parser
 
 from genome.ir.kernel import Kernel, Param
 from genome.ir.print_tokens import Token, unbalanced
+from genome.source.closure import Slice
 from genome.source.constants import file_constants
 from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
+from genome.source.launched import Launched
+from genome.source.nesting import bounded
 from genome.source.normalise import normalise
 from genome.source.opaque import moved_names
 from genome.source.opening import Opened, open_kernel
@@ -20,7 +23,7 @@ from genome.source.parse import Parsed, read_body
 from genome.source.preprocess import preprocess
 from genome.source.regions import broken_token
 from genome.source.signature import entries
-from genome.source.slice import Item, Slice, find_entry, items, type_names
+from genome.source.slice import Item, find_entry, items, type_names
 
 __all__ = ["SourceError", "entries", "parse_kernel"]
 
@@ -36,7 +39,7 @@ def parse_kernel(
     template_args: Sequence[str] = (),
     defines: Sequence[tuple[str, str]] = (),
     include_dirs: Sequence[str] = (),
-    block: tuple[int, int, int] | None = None,
+    launched: Launched | None = None,
 ) -> Kernel:
     """Reads one ``__global__`` function into the normalised IR.
 
@@ -47,7 +50,7 @@ def parse_kernel(
         template_args: Arguments of a kernel template, in order.
         defines: Macros; they win over the file's own ``#define``.
         include_dirs: Folders of included files.
-        block: Threads of a block that the kernel is launched with: a constant of the source may stand for them.
+        launched: How the kernel is launched, if that is known: constants of the source may stand for its block.
 
     Returns:
         The kernel. Its parallel axes are empty when the index map was not understood: its body is then as written.
@@ -55,11 +58,20 @@ def parse_kernel(
     Raises:
         SourceError: If the file cannot be preprocessed, the kernel is missing, or its body is out of reach.
     """
-    opened = open_kernel(source, entry, path, template_args, defines, include_dirs)
+    return parse_opened(open_kernel(source, entry, path, template_args, defines, include_dirs), path, launched)
+
+
+def parse_opened(opened: Opened, path: str, launched: Launched | None = None) -> Kernel:
+    """The normal form of a kernel whose file has been read.
+
+    Raises:
+        SourceError: If its body is out of reach.
+    """
     constants = file_constants(opened.part.prelude)
     encoded, tree = parse_body(opened, path)
-    parsed = _read(opened.part, opened.kernel.params, constants, encoded, tree)
-    return normalise(replace(opened.kernel, body=parsed.body, shared=parsed.shared), parsed, block)
+    with bounded(opened.part.entry.tokens, path):
+        parsed = _read(opened.part, opened.kernel.params, constants, encoded, tree)
+        return normalise(replace(opened.kernel, body=parsed.body, shared=parsed.shared), parsed, launched)
 
 
 def entry_tokens(
@@ -90,18 +102,19 @@ def parse_body(opened: Opened, path: str) -> tuple[Encoded, c_ast.Compound]:
     if lone is not None:
         raise SourceError(lone.file or path, lone.line, f"'{lone.text}' has no partner", "close the bracket")
     types = type_names(opened.found)
-    encoded = encode_body(body, types)
-    try:
-        return encoded, _tree(encoded.text, path)
-    except c_parser.ParseError:
-        encoded = encode_body(body, types, _unparsable)
-    try:
-        return encoded, _tree(encoded.text, path)
-    except c_parser.ParseError as error:
-        wrong = broken_token(body)
-        if wrong is not None:
-            raise SourceError(wrong.file or path, wrong.line, f"cannot parse '{wrong.text}'", _HINT) from None
-        raise _source_error(error, item, path) from None
+    with bounded(body, path):
+        try:
+            encoded = encode_body(body, types)
+            return encoded, _tree(encoded.text, path)
+        except c_parser.ParseError:
+            encoded = encode_body(body, types, _unparsable)
+        try:
+            return encoded, _tree(encoded.text, path)
+        except c_parser.ParseError as error:
+            wrong = broken_token(body)
+            if wrong is not None:
+                raise SourceError(wrong.file or path, wrong.line, f"cannot parse '{wrong.text}'", _HINT) from None
+            raise _source_error(error, item, path) from None
 
 
 def _tree(text: str, path: str) -> c_ast.Compound:

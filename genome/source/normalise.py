@@ -8,13 +8,13 @@ from genome.ir.expr import Expr, Var
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Assign, Body, Decl, Opaque, flatten
 from genome.source.axes import AxisFinder, uses_builtins
-from genome.source.block_size import Block, name_block
 from genome.source.guards import integer_scalars, lift_guard
+from genome.source.launched import Launched, spell_out
 from genome.source.parse import Parsed
 from genome.source.substitute import forward, merge_declarations
 
 
-def normalise(kernel: Kernel, parsed: Parsed, block: Block | None = None) -> Kernel:
+def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) -> Kernel:
     """The kernel in normal form.
 
     When a launch index is left that no axis explains, the axes stay empty and the body keeps its own indices: the
@@ -22,7 +22,7 @@ def normalise(kernel: Kernel, parsed: Parsed, block: Block | None = None) -> Ker
     """
     merged = merge_declarations(parsed.body)
     finder = AxisFinder(kernel.fresh, parsed.types)
-    body = finder.inline(_forward(kernel, name_block(merged, block), parsed, finder, builtins=True))
+    body = finder.inline(_forward(kernel, spell_out(merged, launched), parsed, finder, builtins=True))
     if uses_builtins(body) or not finder.axes:
         return replace(kernel, body=_forward(kernel, merged, parsed, None, builtins=False))
     types = dict(parsed.types) | {axis.name: axis.ctype for axis in finder.axes.values()}

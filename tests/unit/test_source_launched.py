@@ -11,6 +11,7 @@ from genome.limits import DeviceLimits
 from genome.moves import moves
 from genome.sizes import SizeExpr
 from genome.source.frontend import parse_kernel
+from genome.source.launched import Launched
 from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target
@@ -25,13 +26,14 @@ def spec(block: tuple[int, int, int], source: str, entry: str) -> KernelSpec:
 
 
 def test_the_constant_is_the_block_under_its_own_launch() -> None:
-    kernel = parse_kernel(SOURCE, "batched_scale", block=(16, 4, 1))
+    kernel = parse_kernel(SOURCE, "batched_scale", launched=Launched((16, 4, 1)))
     assert [(axis.name, axis.dim) for axis in kernel.axes] == [("c", "x"), ("r", "y"), ("image", "z")]
 
 
 @pytest.mark.parametrize("block", [None, (32, 4, 1), (16, 8, 1), (16, 4, 2)])
 def test_under_another_launch_it_is_not(block: tuple[int, int, int] | None) -> None:
-    assert parse_kernel(SOURCE, "batched_scale", block=block).axes == ()
+    launched = None if block is None else Launched(block)
+    assert parse_kernel(SOURCE, "batched_scale", launched=launched).axes == ()
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,8 @@ def test_under_another_launch_it_is_not(block: tuple[int, int, int] | None) -> N
         ("y[blockIdx.x * 64 + threadIdx.x] = 1.0f; y[blockIdx.x + gridDim.x] = 0.0f;", set()),
         ("int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = blockDim.x > 7u ? 1.0f : 2.0f;", {"block.x"}),
         ("int i = blockIdx.x * 64 + threadIdx.x; y[i] = 1.0f;", {"i"}),
+        ("int i = blockDim.x * (gridDim.x * blockIdx.y + blockIdx.x) + threadIdx.x; y[i] = 1.0f;", {"i"}),
+        ("int i = threadIdx.z * 5 + blockIdx.x * blockDim.x * blockDim.y + threadIdx.x; y[i] = 1.0f;", {"i"}),
     ],
 )  # fmt: skip
 def test_a_block_that_is_written_into_the_kernel_stays(body: str, shapes: set[str]) -> None:
