@@ -37,12 +37,13 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=0, help="examine every n-th kernel so that about N remain")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--deadline", type=float, default=_DEADLINE, help="seconds a kernel")
+    parser.add_argument("--no-compile", dest="compiles", action="store_false", help="only read (four times as fast)")
     parser.add_argument("--records", type=Path, help="JSON lines, one a kernel; continued when it exists")
     parser.add_argument("--json", type=Path, help="where the counts go")
     options = parser.parse_args()
     corpus = Corpus(options.folder.resolve())
     kernels = thinned(corpus.kernels(), options.limit)
-    records = examine(corpus, kernels, options.records, options.jobs, options.deadline)
+    records = examine(corpus, kernels, options)
     counts = table([records[kernel.key] for kernel in kernels])
     for label, (part, whole) in counts.items():
         share = f"{100 * part / whole:6.1f} %" if whole else ""
@@ -60,10 +61,9 @@ def thinned(kernels: Sequence[Found], limit: int) -> list[Found]:
     return list(kernels)[::step]
 
 
-def examine(
-    corpus: Corpus, kernels: Sequence[Found], path: Path | None, jobs: int, deadline: float
-) -> dict[str, Record]:
-    """Key -> record of each kernel; those in the file are not examined again."""
+def examine(corpus: Corpus, kernels: Sequence[Found], options: argparse.Namespace) -> dict[str, Record]:
+    """Key -> record of each kernel; those in the file of records are not examined again."""
+    path: Path | None = options.records
     records: dict[str, Record] = {}
     if path is not None and path.exists():
         records = {record["key"]: record for record in map(json.loads, path.read_text().splitlines())}
@@ -73,7 +73,7 @@ def examine(
              corpus.defines(kernel.unit))
         for kernel in kernels if kernel.key not in records
     ]  # fmt: skip
-    for number, (task, record) in enumerate(examined(tasks, jobs, deadline), start=1):
+    for number, (task, record) in enumerate(examined(tasks, options.jobs, options.deadline, options.compiles), start=1):
         place = places[task.key]
         record |= {"key": task.key, "file": place.file, "entry": place.entry, "start": place.line, "unit": place.unit}
         records[task.key] = record

@@ -21,12 +21,13 @@ from genome.limits import DeviceLimits
 from genome.moves import survey
 from genome.sizes import SizeExpr
 from genome.source.errors import SourceError
-from genome.source.frontend import parse_kernel
+from genome.source.frontend import parse_opened
+from genome.source.opening import open_kernel
 from genome.source.preprocess import preprocess
 from genome.source.round_trip import round_trip
 from genome.source.slice import find_entry, items
 from genome.source.template_guess import item_parameters, literal_arguments
-from genome.source.verbatim import verbatim_kernel
+from genome.source.verbatim import as_text
 from genome.spec import Assumptions, KernelSpec, LaunchSpec, ProblemSize
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target
@@ -53,10 +54,10 @@ class Task:
 
 
 class Examiner:
-    """Examines one kernel after another; holds the compiler."""
+    """Examines one kernel after another; holds the compiler, if one is wanted."""
 
-    def __init__(self) -> None:
-        self.nvrtc = Nvrtc()
+    def __init__(self, compiles: bool = True) -> None:
+        self.nvrtc = Nvrtc() if compiles else None
         headers = [f"-I{folder}" for folder in (_TOOLKIT, _TOOLKIT / "cccl") if folder.is_dir()]
         self.options = ("-arch=compute_90", "--std=c++17", *headers)
 
@@ -82,27 +83,26 @@ class Examiner:
         record["template"] = "none" if not wanted else "guessed" if open_ else "literal"
         with _failing(record, "slice"):
             stage("slice")
-            sliced = verbatim_kernel(text, task.entry, **given)
+            start = time.process_time()
+            opened = open_kernel(text, task.entry, **given)
+            opening = time.process_time() - start
             record["sliced"] = True
-            stage("compile sliced")
-            written = self._compile(record, "sliced", sliced)
+            written = self._compile(record, "sliced", as_text(opened), stage)
         if not record.get("sliced"):
             return record
         with _failing(record, "parse"):
             stage("parse")
             start = time.process_time()
-            kernel = parse_kernel(text, task.entry, **given)
-            record["ready_ms"] = (time.process_time() - start) * 1e3
+            kernel = parse_opened(opened, path)
+            record["ready_ms"] = (time.process_time() - start + opening) * 1e3
             record["parsed"] = True
         if not record.get("parsed"):
             return record
-        stage("compile back")
         with _failing(record, "print"):
-            back = self._compile(record, "back", round_trip(text, task.entry, **given))
+            back = self._compile(record, "back", round_trip(opened, path), stage)
             record["back_identical"] = bool(written) and back == written
         with _failing(record, "print normal"):
-            stage("compile normal")
-            normal = self._compile(record, "normal", kernel)
+            normal = self._compile(record, "normal", kernel, stage)
             record["normal_identical"] = bool(written) and normal == written
         opaque = [stmt.text for stmt in flatten(kernel.body) if isinstance(stmt, Opaque)]
         record |= {"opaque": len(opaque), "opaque_text": opaque[:3], "axes": len(kernel.axes)}
@@ -112,8 +112,14 @@ class Examiner:
                 record[name], record[f"{name}_refused"] = _offers(_spec(text, task, kernel, given, assumed))
         return record
 
-    def _compile(self, record: dict[str, Any], name: str, kernel: Kernel) -> list[str]:
-        """PTX of the printed kernel without comments; records whether there is any, else the first complaint."""
+    def _compile(self, record: dict[str, Any], name: str, kernel: Kernel, stage: Callable[[str], None]) -> list[str]:
+        """PTX of the printed kernel without comments; records whether there is any, else the first complaint.
+
+        Nothing where there is no compiler, or nothing to compare with.
+        """
+        if self.nvrtc is None or record.get("sliced_compiles") is False:
+            return []
+        stage(f"compile {name}")
         result = self.nvrtc.ptx(print_kernel(kernel, Target.CUDA), "kernel.cu", self.options)
         record[f"{name}_compiles"] = result.ok
         if not result.ok:

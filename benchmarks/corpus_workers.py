@@ -15,7 +15,9 @@ from corpus_kernel import Examiner, Task
 _STARTING_SECONDS = 120.0
 
 
-def examined(tasks: Sequence[Task], jobs: int, deadline: float) -> Iterator[tuple[Task, dict[str, Any]]]:
+def examined(
+    tasks: Sequence[Task], jobs: int, deadline: float, compiles: bool
+) -> Iterator[tuple[Task, dict[str, Any]]]:
     """(task, record) in the order in which they finish.
 
     Args:
@@ -23,13 +25,14 @@ def examined(tasks: Sequence[Task], jobs: int, deadline: float) -> Iterator[tupl
         jobs: Processes at a time.
         deadline: Seconds of a kernel; its record then holds ``hang`` with the stage that was on, or ``compiler`` where
             that was at work.
+        compiles: Whether a compiler judges what is printed.
     """
     waiting: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[Task, dict[str, Any]] | None] = queue.SimpleQueue()
     for item in (*tasks, *[None] * jobs):
         waiting.put(item)
     for _ in range(jobs):
-        threading.Thread(target=_lane, args=(waiting, done, deadline), daemon=True).start()
+        threading.Thread(target=_lane, args=(waiting, done, deadline, compiles), daemon=True).start()
     ended = 0
     while ended < jobs:
         finished = done.get()
@@ -39,8 +42,8 @@ def examined(tasks: Sequence[Task], jobs: int, deadline: float) -> Iterator[tupl
             yield finished
 
 
-def _lane(waiting: Any, done: Any, deadline: float) -> None:
-    worker = _Worker()
+def _lane(waiting: Any, done: Any, deadline: float, compiles: bool) -> None:
+    worker = _Worker(compiles)
     while (task := waiting.get()) is not None:
         done.put((task, worker.examine(task, deadline)))
     worker.stop()
@@ -50,13 +53,14 @@ def _lane(waiting: Any, done: Any, deadline: float) -> None:
 class _Worker:
     """One process, replaced when it was killed or died."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiles: bool) -> None:
+        self.compiles = compiles
         self._start()
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other,), daemon=True)
+        self.process = context.Process(target=_serve, args=(other, self.compiles), daemon=True)
         self.process.start()
         other.close()
         if not self.pipe.poll(_STARTING_SECONDS):
@@ -88,8 +92,8 @@ class _Worker:
         self.process.join()
 
 
-def _serve(pipe: Connection) -> None:
-    examiner = Examiner()
+def _serve(pipe: Connection, compiles: bool) -> None:
+    examiner = Examiner(compiles)
     pipe.send("ready")
     while True:
         pipe.send(examiner.examine(pipe.recv(), pipe.send))

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from genome.ir.kernel import Kernel
+from genome.source.closure import Slice, slice_kernel
 from genome.source.prelude import prelude_text
 from genome.source.preprocess import preprocess
 from genome.source.signature import launch_bounds, parameters
-from genome.source.slice import Item, Slice, find_entry, items, slice_kernel
+from genome.source.slice import Item, find_entry, items
 from genome.source.templates import instantiate
 
 

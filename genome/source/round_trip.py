@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from pycparser import c_generator
@@ -11,24 +10,15 @@ from genome.ir.kernel import Kernel
 from genome.ir.print_tokens import render, tokenize
 from genome.source.encode import decode_words
 from genome.source.frontend import parse_body
-from genome.source.opening import open_kernel
+from genome.source.opening import Opened
 
 
-def round_trip(
-    source: str,
-    entry: str,
-    *,
-    path: str = "kernel.cu",
-    template_args: Sequence[str] = (),
-    defines: Sequence[tuple[str, str]] = (),
-    include_dirs: Sequence[str] = (),
-) -> Kernel:
+def round_trip(opened: Opened, path: str) -> Kernel:
     """The kernel with the text of its parsed body as its body: a compiler makes the same code of it as of the file.
 
     Raises:
-        SourceError: If the kernel cannot be read.
+        SourceError: If the body is out of reach.
     """
-    opened = open_kernel(source, entry, path, template_args, defines, include_dirs)
     encoded, block = parse_body(opened, path)
     text = c_generator.CGenerator(reduce_parentheses=True).visit(block)
     return replace(opened.kernel, verbatim=render(decode_words(tokenize(text), encoded)).strip())

@@ -1,9 +1,9 @@
-"""Top-level items of a preprocessed file, and what one kernel needs of them."""
+"""Top-level items of a preprocessed file: functions, types and variables with the names that they declare."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from genome.ir.print_tokens import Token, closing, closing_angle, render
@@ -23,11 +23,12 @@ class Item:
 
     Attributes:
         tokens: Its tokens, the closing brace or semicolon included.
-        kind: ``kernel``, ``function``, ``type``, ``variable`` or ``other``.
+        kind: ``kernel``, ``function``, ``type``, ``variable`` or ``using`` (a namespace opened).
         names: Names that it declares.
         template: Tokens of the ``template <...>`` list without the angle brackets, or None.
         body: Index of the opening brace of a function's body in ``tokens``, or -1.
         parameters: Indices of the parentheses around the parameters, or (-1, -1).
+        namespaces: Names of the namespaces around it, outermost first; those without a name left out.
     """
 
     tokens: tuple[Token, ...]
@@ -36,11 +37,17 @@ class Item:
     template: tuple[Token, ...] | None = None
     body: int = -1
     parameters: tuple[int, int] = (-1, -1)
+    namespaces: tuple[str, ...] = ()
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Every word it uses."""
         return frozenset(token.text for token in self.tokens if token.kind == "word")
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        """Every sign it uses."""
+        return frozenset(token.text for token in self.tokens if token.kind == "mark")
 
     @property
     def line(self) -> int:
@@ -48,34 +55,27 @@ class Item:
         return self.tokens[0].line
 
 
-@dataclass(frozen=True)
-class Slice:
-    """A kernel and what it needs.
-
-    Attributes:
-        entry: The ``__global__`` function.
-        prelude: Items in front of it, in the order of the file.
-    """
-
-    entry: Item
-    prelude: tuple[Item, ...]
-
-
 def items(tokens: Sequence[Token]) -> list[Item]:
     """Splits a file into its top-level items; ``extern "C"`` blocks and namespaces are transparent."""
     result: list[Item] = []
+    around: list[tuple[str, ...]] = []
     position = 0
     while position < len(tokens):
         text = tokens[position].text
         if text in (";", "}"):
+            if text == "}" and around:
+                around.pop()
             position += 1
             continue
         opened = _transparent_block(tokens, position)
         if opened:
+            if tokens[opened - 1].text == "{":
+                around.append(_namespace(tokens[position:opened]))
             position = opened
             continue
         end = _item_end(tokens, position)
-        result.append(_classify(tuple(tokens[position:end])))
+        item = _classify(tuple(tokens[position:end]))
+        result.append(replace(item, namespaces=sum(around, ())))
         position = end
     return result
 
@@ -93,29 +93,6 @@ def find_entry(found: Sequence[Item], entry: str, path: str) -> Item:
     names = ", ".join(dict.fromkeys(item.names[0] for item in kernels))
     hint = f"its kernels are: {names}" if names else "it holds no __global__ function"
     raise SourceError(path, 0, f"kernel '{entry}' not found", hint)
-
-
-def slice_kernel(found: Sequence[Item], entry: Item) -> Slice:
-    """The entry with every helper, type and constant that it reaches by name; other kernels stay out."""
-    definers: dict[str, list[Item]] = {}
-    for item in found:
-        if item.kind != "kernel" and item is not entry:
-            for name in item.names:
-                definers.setdefault(name, []).append(item)
-    wanted: set[int] = set()
-    queue = list(entry.words)
-    seen: set[str] = set(queue)
-    while queue:
-        for item in definers.get(queue.pop(), ()):
-            if id(item) not in wanted:
-                wanted.add(id(item))
-                fresh = item.words - seen
-                seen |= fresh
-                queue.extend(fresh)
-    types = type_names(found)
-    operators = [item for item in found if "operator" in item.words and item.words & seen & types]
-    wanted |= {id(item) for item in operators}
-    return Slice(entry, tuple(item for item in found if id(item) in wanted))
 
 
 def type_names(found: Sequence[Item]) -> frozenset[str]:
@@ -154,6 +131,13 @@ def _transparent_block(tokens: Sequence[Token], start: int) -> int:
         if position < len(tokens) and tokens[position].text == "{":
             return position + 1
     return 0
+
+
+def _namespace(head: Sequence[Token]) -> tuple[str, ...]:
+    """Names that ``namespace a::b {`` opens; none for ``extern "C" {``, ``namespace {`` and inline ones."""
+    if head[0].text != "namespace":
+        return ()
+    return tuple(token.text for token in head[1:] if token.kind == "word")
 
 
 def _item_end(tokens: Sequence[Token], start: int) -> int:
@@ -201,11 +185,14 @@ def _classify(tokens: tuple[Token, ...]) -> Item:
         start = end + 1
     texts = [token.text for token in tokens]
     head = set(texts[start : start + 3])
+    if texts[start : start + 1] == ["using"] and "=" not in texts:
+        names = () if texts[start + 1 : start + 2] == ["namespace"] else (texts[-2],)
+        return Item(tokens, "type" if names else "using", names)
     if head & {"struct", "class", "union", "enum", "typedef", "using"} and "__global__" not in head:
         named = _type_item_names(tokens, start)
         if named:
             return Item(tokens, "type", named, template)
-    parens = _parameter_list(tokens, start)
+    parens = None if head & {"static_assert"} else _parameter_list(tokens, start)
     if parens is not None:
         name, opened, closed = parens
         body = next((i for i in range(closed + 1, len(tokens)) if texts[i] in ("{", ";", "=")), -1)
@@ -232,10 +219,20 @@ def _parameter_list(tokens: Sequence[Token], start: int) -> tuple[str, int, int]
         if text == "(":
             before = tokens[position - 1]
             end = closing(tokens, position)
+            if before.text == ">":
+                before = _template_name(tokens, start, position - 1) or before
             if before.kind == "word" and before.text not in _QUALIFIERS and before.text != "__attribute__":
                 return before.text, position, end
             position = end
         position += 1
+    return None
+
+
+def _template_name(tokens: Sequence[Token], start: int, end: int) -> Token | None:
+    """The word in front of the template list that ends there: ``f`` of the specialisation ``f<float>(...)``."""
+    for position in range(start, end):
+        if tokens[position].text == "<" and closing_angle(tokens, position) == end:
+            return tokens[position - 1]
     return None
 
 

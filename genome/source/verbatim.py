@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from genome.ir.kernel import Kernel
 from genome.ir.print_tokens import render
-from genome.source.opening import open_kernel
+from genome.source.opening import Opened, open_kernel
 
 
 def verbatim_kernel(
@@ -24,6 +24,10 @@ def verbatim_kernel(
     Raises:
         SourceError: If the file cannot be preprocessed or the kernel is missing.
     """
-    opened = open_kernel(source, entry, path, template_args, defines, include_dirs)
+    return as_text(open_kernel(source, entry, path, template_args, defines, include_dirs))
+
+
+def as_text(opened: Opened) -> Kernel:
+    """The same of a kernel whose file has been read."""
     item = opened.part.entry
     return replace(opened.kernel, verbatim=render(item.tokens[item.body :]).strip())

@@ -1,0 +1,81 @@
+"""What one kernel needs of its file: the closure over the names that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from genome.ir.types import VECTOR_TYPES
+from genome.source.slice import Item, type_names
+
+_DEVICE_FUNCTION = frozenset({"__device__", "constexpr", "consteval"})
+_DEVICE_VARIABLE = frozenset({
+    "__device__", "__constant__", "__shared__", "__managed__", "const", "constexpr", "namespace",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A kernel and what it needs.
+
+    Attributes:
+        entry: The ``__global__`` function.
+        prelude: Items in front of it, in the order of the file.
+    """
+
+    entry: Item
+    prelude: tuple[Item, ...]
+
+
+def slice_kernel(found: Sequence[Item], entry: Item) -> Slice:
+    """The entry with every helper, type and constant that it reaches by name; other kernels and host code stay out.
+
+    ``using namespace x;`` stays in any case: what it opens is known where the text is put together.
+    """
+    usable = _usable(found, entry)
+    definers: dict[str, list[Item]] = {}
+    for item in usable:
+        for name in item.names:
+            definers.setdefault(name, []).append(item)
+    operators = definers.pop("operator", [])
+    types = type_names(found) | VECTOR_TYPES
+    wanted: set[int] = set()
+    queue, words, marks = [entry], set[str](), set[str]()
+    while queue:
+        item = queue.pop()
+        if id(item) in wanted:
+            continue
+        wanted.add(id(item))
+        fresh = item.words - words
+        words |= fresh
+        marks |= item.marks
+        queue += [definer for name in fresh for definer in definers.get(name, ())]
+        queue += [operator for operator in operators if _applies(operator, words & types, marks)]
+    wanted -= {id(entry)}
+    return Slice(entry, tuple(item for item in found if id(item) in wanted or item.kind == "using"))
+
+
+def _usable(found: Sequence[Item], entry: Item) -> list[Item]:
+    """What device code may name: a function or variable without a mark belongs to the host."""
+    declared = {name for item in found if item.kind == "function" and item.body < 0 and "__device__" in item.words
+                for name in item.names}  # fmt: skip
+    result = []
+    for item in found:
+        if item is entry or item.kind in ("kernel", "using"):
+            continue
+        if item.kind == "function":
+            head = {token.text for token in item.tokens[: item.parameters[0]]}
+            if not head & _DEVICE_FUNCTION and not declared.intersection(item.names):
+                continue
+        elif item.kind == "variable" and not item.words & _DEVICE_VARIABLE:
+            continue
+        result.append(item)
+    return result
+
+
+def _applies(operator: Item, types: set[str], marks: set[str]) -> bool:
+    """True if the operator may be called: its sign stands somewhere, and so does a type of its parameters."""
+    opened, closed = operator.parameters
+    texts = [token.text for token in operator.tokens]
+    signs = set(texts[texts.index("operator") + 1 : opened])
+    return bool(types.intersection(texts[opened:closed])) and not signs.isdisjoint(marks)
