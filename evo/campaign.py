@@ -10,10 +10,11 @@ from pydantic import ValidationError
 
 from evo.campaign_build import build_campaign
 from evo.campaign_entries import FIELD, Part, holds_entries, take_apart
-from evo.campaign_errors import campaign_error, nearest
+from evo.campaign_errors import campaign_error
 from evo.campaign_model import CampaignModel
 from evo.campaign_types import Budget, Campaign, CampaignError, EntriesCampaign, Entry, Overrides
 from evo.campaign_yaml import Document, Place, read_document
+from evo.nearest import nearest
 from genome.transforms.base import Transform
 from genome.transforms.builtin import BUILTIN
 

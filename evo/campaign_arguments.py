@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from evo.campaign_errors import nearest, shown
+from evo.campaign_errors import shown
 from evo.campaign_model import AXES, ArgumentModel, CampaignModel, InitModel
 from evo.campaign_paths import existing_file
 from evo.campaign_yaml import Document, FieldPath
+from evo.nearest import nearest
 from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import DTYPES, ArgSpec, Initialiser, LaunchSpec, ProblemSize, Role
 

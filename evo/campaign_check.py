@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from evo.campaign_arguments import axis_path
-from evo.campaign_errors import nearest
 from evo.campaign_model import AXES
 from evo.campaign_yaml import Document, FieldPath
+from evo.nearest import nearest
 from genome.limits import DeviceLimits
 from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import DTYPES, KernelSpec, LaunchSpec, ProblemSize

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from evo.campaign_model import CampaignModel, EntriesModel
 from evo.campaign_types import CampaignError
 from evo.campaign_yaml import Document, FieldPath
+from evo.nearest import nearest
 
 SHOWN = 5
 """Problems of one file that are told at a time."""
@@ -21,15 +21,6 @@ _EXPECTED = {
     "dict_type": "fields (name: value)", "model_type": "fields (name: value)", "finite_number": "a finite number",
     "int_parsing_size": "an integer of a usual size",
 }  # fmt: skip
-
-
-def nearest(name: str, choices: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for the closest choice, else the whole list."""
-    known = list(choices)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean '{close[0]}'?"
-    return f"possible: {', '.join(known)}" if known else "none is possible here"
 
 
 def quantity(number: int, one: str, many: str) -> str:

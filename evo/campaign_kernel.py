@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evo.campaign_errors import nearest
 from evo.campaign_yaml import Document
+from evo.nearest import nearest
 from genome.ir.kernel import Param
 from genome.source.frontend import entries, parse_kernel
-from genome.spec import DTYPES, ArgSpec, KernelSpec, Role
-
-_DTYPE_OF = {ctype: dtype for dtype, (ctype, _) in DTYPES.items()} | {
-    "char": "int8", "unsigned": "uint32", "short int": "int16", "long long int": "int64", "long": "int64",
-    "unsigned long": "uint64", "size_t": "uint64", "ptrdiff_t": "int64", "uint": "uint32", "bool": "uint8",
-    "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32",
-    "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64", "__half": "float16", "uchar": "uint8",
-}  # fmt: skip
-
-
-def dtype_of(ctype: str) -> str | None:
-    """Name of the dtype of a C type (vectors by their element), or None for types that have none."""
-    if ctype in _DTYPE_OF:
-        return _DTYPE_OF[ctype]
-    return _DTYPE_OF.get(ctype[:-1]) if ctype[-1:] in "234" else None
+from genome.spec import ArgSpec, KernelSpec, Role, dtype_of
 
 
 def choose_entry(

@@ -6,8 +6,8 @@ import ast
 import os
 from pathlib import Path
 
-from evo.campaign_errors import nearest
 from evo.campaign_yaml import Document, FieldPath, Place
+from evo.nearest import nearest
 
 
 def read_source(document: Document, name: str) -> tuple[Path, str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evo.campaign_errors import nearest
 from evo.campaign_yaml import Document, FieldPath
+from evo.nearest import nearest
 from genome.genes import Gene, Genome, ParamValue, Site
 from genome.ir.kernel import Kernel
 from genome.limits import DeviceLimits

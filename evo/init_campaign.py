@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evo.campaign_errors import nearest
 from evo.campaign_types import CampaignError
 from evo.init_draft import draft
 from evo.init_text import SIZE_PLACEHOLDER, campaign_text
+from evo.nearest import nearest
 from genome.ir.print_tokens import render, split_commas, tokenize
 from genome.source.frontend import entries
 

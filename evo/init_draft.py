@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evo.campaign_kernel import dtype_of
 from evo.init_shapes import Positions, Shape, blocks_alone, positions, shapes, size_text
 from genome.analysis.atomics import updates
 from genome.analysis.effects import effects
@@ -17,6 +16,7 @@ from genome.ir.stmt import Assign, flatten
 from genome.source.frontend import SourceError, parse_kernel
 from genome.source.template_guess import template_parameters
 from genome.source.verbatim import verbatim_kernel
+from genome.spec import dtype_of
 
 _BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evo.campaign_kernel import dtype_of
 from evo.init_draft import Draft
 from evo.init_shapes import Shape
 from genome.ir.kernel import Param
-from genome.spec import DTYPES
+from genome.spec import DTYPES, dtype_of
 
 SIZE_PLACEHOLDER = "FILL_IN"
 """Stands where only the user knows the number; loading the file says so, with the line."""

@@ -22,6 +22,20 @@ DTYPES: Mapping[str, tuple[str, int]] = {
 ELEMENT_BYTES: Mapping[str, int] = {ctype: size for ctype, size in DTYPES.values()}
 """C type -> bytes."""
 
+_DTYPE_OF = {ctype: dtype for dtype, (ctype, _) in DTYPES.items()} | {
+    "char": "int8", "unsigned": "uint32", "short int": "int16", "long long int": "int64", "long": "int64",
+    "unsigned long": "uint64", "size_t": "uint64", "ptrdiff_t": "int64", "uint": "uint32", "bool": "uint8",
+    "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32",
+    "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64", "__half": "float16", "uchar": "uint8",
+}  # fmt: skip
+
+
+def dtype_of(ctype: str) -> str | None:
+    """Name of the dtype of a C type (vectors by their element), or None for types that have none."""
+    if ctype in _DTYPE_OF:
+        return _DTYPE_OF[ctype]
+    return _DTYPE_OF.get(ctype[:-1]) if ctype[-1:] in "234" else None
+
 
 class Role(StrEnum):
     """How a kernel uses an argument."""
