@@ -11,8 +11,8 @@ import click
 from cli.errors import GuardedGroup
 
 COMMANDS = {
-    "init": "cli.init", "run": "cli.run", "verify": "cli.verify", "profile": "cli.profile", "kb": "cli.kb",
-    "devices": "cli.devices", "version": "cli.version",
+    "init": "cli.init", "inspect": "cli.inspect", "run": "cli.run", "verify": "cli.verify", "profile": "cli.profile",
+    "kb": "cli.kb", "devices": "cli.devices", "version": "cli.version",
 }  # fmt: skip
 """Command -> module that holds it under the same name."""
 

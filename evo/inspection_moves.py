@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from evo.inspection_types import Grant, Later, Offer, Refusals, RefusedAt, SiteView
+from evo.inspection_words import listed
 from genome.genes import Gene, Genome
 from genome.ir.kernel import Kernel
 from genome.limits import DeviceLimits
@@ -15,6 +17,7 @@ from genome.spec import Assumptions, KernelSpec, Steering
 from genome.transforms.base import Phase, Transform
 from genome.variant import Target
 
+_SITE = "\0"  # stands for the name of a site in a reason
 FORBIDDEN = "the campaign forbids it (transforms.forbid, transforms.focus)"
 
 _SHALLOW = frozenset({"macro", "block_shape", "specialise", "grid_stride"})  # the body stays the user's own
@@ -206,13 +209,19 @@ def _grant(name: str, here: _Explored, there: _Explored | None) -> Grant:
 
 
 def _grouped(refused: Iterable[RefusedMove], granted: Mapping[str, _Explored | None]) -> tuple[Refusals, ...]:
-    """Identical reasons together: first those that an assumption would lift, then those that stand against most."""
-    groups: dict[tuple[str, str], list[RefusedAt]] = {}
+    """Reasons that differ by the name of the site alone stand together: first those that an assumption would lift,
+    then those that stand against most.
+    """
+    groups: dict[tuple[str, str], list[tuple[str, RefusedAt]]] = {}
     for item in refused:
         there = granted.get(item.grant)
         reasons = {named(other): other.reason for other in there.refused} if there is not None else {}
         then = "" if there is None or named(item) in there.awaited else reasons.get(named(item), "")
         place = RefusedAt(item.transform.name, item.site.label, item.line, then)
-        groups.setdefault((item.reason, item.grant), []).append(place)
-    made = (Refusals(reason, grant, tuple(places)) for (reason, grant), places in groups.items())
+        shape = re.sub(rf"\b{re.escape(item.site.label)}\b", _SITE, item.reason)
+        groups.setdefault((shape, item.grant), []).append((item.site.label, place))
+    made = (
+        Refusals(shape.replace(_SITE, listed(name for name, _ in places)), grant, tuple(place for _, place in places))
+        for (shape, grant), places in groups.items()
+    )
     return tuple(sorted(made, key=lambda group: (not group.grant, -len(group.moves))))

@@ -24,10 +24,12 @@ class FindingKind(StrEnum):
     BLOCKED = "blocked"  # why little or nothing is offered
     GRANT = "grant"  # what an assumption would open
     MEMORY = "memory"  # how a warp touches memory
+    ATOMIC = "atomic"  # threads that update the same elements
     REUSE = "reuse"  # elements that several threads or iterations read
     OPAQUE = "opaque"  # text that is not looked into
     DIVERGENCE = "divergence"  # threads of a warp that part
     WORK = "work"  # bytes against operations
+    OPTION = "option"  # what an assumption would open beside rewrites
 
 
 @dataclass(frozen=True)

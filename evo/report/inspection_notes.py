@@ -1,0 +1,89 @@
+"""The remarks beside the source: line by line, what is seen there and what could be done there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evo.inspection_types import AccessView, Inspection, LoopView
+from evo.inspection_words import listed, warp
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark; ``tone`` is ``good``, ``warn`` or empty."""
+
+    text: str
+    tone: str = ""
+
+
+Notes = Mapping[int, list[Note]]
+
+
+def sees_notes(seen: Inspection) -> Notes:
+    """What the engine understood, by line."""
+    notes: dict[int, list[Note]] = {}
+
+    def add(line: int, text: str, tone: str = "") -> None:
+        notes.setdefault(line, []).append(Note(text, tone))
+
+    for axis in seen.axes:
+        add(axis.line, f"{axis.name}: one a thread, along {axis.dimension}, {axis.extent} of them")
+    for idiom in seen.idioms:
+        for line in idiom.lines[:1]:
+            add(line, f"{'' if idiom.proof.holds else 'perhaps '}{idiom.name}")
+    for branch in seen.branches:
+        if branch.kind != "loop" or branch.uniformity == "divergent":
+            add(branch.line, f"{branch.condition}: {_agreement(branch.uniformity)}")
+    for loop in seen.loops:
+        add(loop.line, _loop(loop))
+    for access in seen.accesses:
+        if access.space in ("global", "shared") and access.coalescing:
+            add(access.line, f"{access.mode} {access.array}: {warp(access)}", "warn" if _wasteful(access) else "")
+    for barrier in seen.barriers:
+        if barrier.line not in {region.line for region in seen.opaque}:
+            tone = "" if barrier.proof.holds else "warn"
+            add(barrier.line, "barrier: " + ("all of the block" if barrier.proof.holds else barrier.proof.reason), tone)
+    for race in seen.races:
+        add(max(race.lines), f"{race.array}: {race.proof.reason}", "warn")
+    for region in seen.opaque:
+        add(region.line, f"not looked into: {region.why}", "warn")
+    return notes
+
+
+def can_notes(seen: Inspection) -> Notes:
+    """What applies, what would, and what does not, by line."""
+    notes: dict[int, list[Note]] = {}
+    for offer in seen.offers:
+        for site in offer.sites:
+            if offer.structural and site.line:
+                notes.setdefault(site.line, []).append(Note(f"{offer.transform} {site.label}", "good"))
+    for item in seen.later:
+        for site in item.sites:
+            if site.line:
+                text = f"{item.transform} {site.label}, after {listed(item.after)}"
+                notes.setdefault(site.line, []).append(Note(text, "good"))
+    for group in seen.refusals:
+        for at in group.moves:
+            if at.line:
+                grant = f" ({group.grant})" if group.grant else ""
+                text = f"no {at.transform} {at.site}: {group.reason}{grant}"
+                notes.setdefault(at.line, []).append(Note(text, "warn" if group.grant else ""))
+    return notes
+
+
+def _wasteful(access: AccessView) -> bool:
+    return bool(access.sectors and access.ideal_sectors and access.sectors >= access.ideal_sectors + 2)
+
+
+def _loop(loop: LoopView) -> str:
+    trips = f"{loop.site}: {loop.trips} times" if loop.trips else loop.site
+    if not loop.independent.holds:
+        return f"{trips}, in this order"
+    return f"{trips}, in any order" + (f" but for {listed(loop.reductions)}" if loop.reductions else "")
+
+
+def _agreement(uniformity: str) -> str:
+    return {
+        "grid": "the same for all threads", "block": "the same for a block", "warp": "the same for a warp",
+    }.get(uniformity, "threads of a warp may differ")  # fmt: skip
