@@ -25,7 +25,8 @@ class Poly:
 
     Attributes:
         terms: (monomial, non-zero coefficient), in a fixed order.
-        wide: C type of 64-bit arithmetic when the source computed it so, else empty.
+        wide: C type of 64-bit arithmetic when the source computed it so, ``int`` where a cast made it signed; else
+            empty.
     """
 
     terms: tuple[tuple[Monomial, int], ...] = ()
@@ -44,14 +45,14 @@ class Poly:
         return tuple(dict.fromkeys(atom for monomial, _ in self.terms for atom in monomial))
 
     def __add__(self, other: Poly) -> Poly:
-        return _make([*self.terms, *other.terms], self.wide or other.wide)
+        return _make([*self.terms, *other.terms], _wider(self.wide, other.wide))
 
     def __sub__(self, other: Poly) -> Poly:
         return self + other.scaled(-1)
 
     def __mul__(self, other: Poly) -> Poly:
         products = [(_sorted((*m, *n)), c * d) for m, c in self.terms for n, d in other.terms]
-        return _make(products, self.wide or other.wide)
+        return _make(products, _wider(self.wide, other.wide))
 
     def scaled(self, factor: int) -> Poly:
         """The polynomial times an integer."""
@@ -75,7 +76,7 @@ class Poly:
         return _make(inside, self.wide), _make(rest, self.wide)
 
     def to_expr(self) -> Expr:
-        """C expression: terms with more atoms first, 64-bit where the source was."""
+        """C expression: terms with more atoms first, 64-bit or signed where the source was."""
         result: Expr | None = None
         for monomial, value in sorted(self.terms, key=lambda term: (-len(term[0]), [_key(a) for a in term[0]])):
             term = _term(monomial, abs(value), self.wide)
@@ -84,6 +85,11 @@ class Poly:
             else:
                 result = Binary("+" if value > 0 else "-", result, term)
         return result if result is not None else Const("0")
+
+
+def _wider(one: str, other: str) -> str:
+    """The cast of a sum or product: one to 64 bits before one to ``int``."""
+    return other if one not in _WIDE and other in _WIDE else one or other
 
 
 def _term(monomial: Monomial, value: int, wide: str) -> Expr:
@@ -140,8 +146,8 @@ def poly(expr: Expr) -> Poly:
             return poly(operand)
         case Cast(ctype, operand, False) if ctype in _WIDE:
             return Poly(poly(operand).terms, ctype)
-        case Cast("int", operand, False) if not poly(operand).wide:
-            return poly(operand)
+        case Cast("int", operand, False) if poly(operand).wide not in _WIDE:
+            return Poly(poly(operand).terms, "int")
     return Poly((((expr,), 1),))
 
 

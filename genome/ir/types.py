@@ -83,7 +83,10 @@ def _arithmetic(words: list[str]) -> str:
 
 
 def literal_type(text: str) -> str:
-    """Type of a literal: ``2`` int, ``2u`` unsigned int, ``2.0`` double, ``2.0f`` float; "" when unknown."""
+    """Type of a literal: ``2`` int, ``2u`` unsigned int, ``2.0`` double, ``2.0f`` float; "" when unknown.
+
+    An integer has the first type of C's list that holds it: ``0xffffffff`` is unsigned, ``4294967295`` a long.
+    """
     if text in CONSTANTS:
         return CONSTANTS[text][0]
     lower = text.lower()
@@ -98,10 +101,16 @@ def literal_type(text: str) -> str:
         return "float" if lower.endswith("f") else "double"
     digits = lower.rstrip("ul")
     suffix = lower[len(digits) :]
-    sign = "unsigned " if "u" in suffix else ""
-    if "l" in suffix:
-        return sign + ("long long" if suffix.count("l") == 2 else "long")
-    return sign + "int" if sign or len(digits) < 10 else "int" if int(digits, 0) < 2**31 else "long"
+    is_octal = len(digits) > 1 and digits[0] == "0" and digits.isdigit()
+    try:
+        bits = int(digits, 8 if is_octal else 0).bit_length()
+    except ValueError:
+        return ""
+    signed, unsigned = "u" not in suffix, "u" in suffix or is_hex or is_octal
+    if "l" not in suffix and (bits <= 31 or (unsigned and bits == 32)):
+        return "int" if signed and bits <= 31 else "unsigned int"
+    name = "long long" if suffix.count("l") == 2 else "long"
+    return name if signed and (bits <= 63 or not unsigned) else f"unsigned {name}"
 
 
 def join(left: str, right: str) -> str:
@@ -114,7 +123,9 @@ def join(left: str, right: str) -> str:
     b = "int" if right in _SMALL else right
     if a not in _RANK or b not in _RANK:
         return a if a == b else ""
-    return a if _RANK[a] >= _RANK[b] else b
+    higher, lower = (a, b) if _RANK[a] >= _RANK[b] else (b, a)
+    # No signed type holds all of an unsigned one of the same width: the result is unsigned.
+    return "unsigned long long" if higher == "long long" and lower in ("unsigned long", "size_t") else higher
 
 
 def infer(expr: Expr, types: Mapping[str, str]) -> str:

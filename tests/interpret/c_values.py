@@ -114,7 +114,8 @@ def _divide(a: Number, b: Number, kind: Type) -> Number:
 
 
 def _shift(a: Number, b: Number, kind: Type) -> int:
-    assert isinstance(a, int) and isinstance(b, int)
+    if isinstance(a, float) or isinstance(b, float):
+        raise Unsupported("a shift of a float")
     if not 0 <= b < kind.itemsize * 8:
         raise Undefined("shift too far")
     return b

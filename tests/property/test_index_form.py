@@ -16,8 +16,8 @@ from genome.variant import Target
 BASE, THREAD, FIRST = Var("c_block"), Var("c_thread"), "c_first"
 START = Binary("+", BASE, Binary("*", THREAD, Const("4")))
 INTEGERS = {"int": (32, True), "unsigned int": (32, False), "long": (64, True), "long long": (64, True),
-            "size_t": (64, False)}  # fmt: skip
-RANKS = ("int", "unsigned int", "long", "long long", "size_t")
+            "size_t": (64, False), "unsigned long long": (64, False)}  # fmt: skip
+RANKS = ("int", "unsigned int", "long", "long long", "size_t", "unsigned long long")
 TYPES = {"c_block": "int", "c_thread": "int", "c_inner": "int", "k": "int", "n": "int", "wide": "long long",
          "u": "unsigned int", "size": "size_t", FIRST: "int"}  # fmt: skip
 NAMES = tuple(name for name in TYPES if name != FIRST)
