@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from evo.campaign_types import CampaignError
-from evo.inspection import inspect_kernel
-from evo.inspection_types import Inspection
+from evo.inspection.inspect import inspect_kernel
+from evo.inspection.record import Inspection
 from evo.plugins import transforms
 from genome.variant import Target
 
@@ -51,9 +51,8 @@ def inspect(
     else:
         seen = _file(path, entry, template_args, defines, folders, Target(target))
     if html is not None:
-        from evo.report.inspection_html import inspection_html
-
         from evo.report.files import write_atomic
+        from evo.report.inspection_html import inspection_html
 
         write_atomic(html, inspection_html(seen).encode())
     if as_json:

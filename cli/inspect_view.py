@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from evo.inspection_types import Finding, Inspection, Offer
-from evo.inspection_words import at_lines, listed, warp
+from evo.inspection.record import Finding, Inspection, Offer
+from evo.inspection.words import at_lines, listed, warp
 
 _WIDE = 100  # columns of a page that is not read in a terminal
 

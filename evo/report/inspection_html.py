@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evo.inspection_types import Finding, FindingKind, Inspection, OpaqueView
-from evo.inspection_words import listed
+from evo.inspection.facts import OpaqueView
+from evo.inspection.record import Finding, FindingKind, Inspection
+from evo.inspection.words import listed
 from evo.report.inspection_notes import Note, can_notes, sees_notes
 from evo.report.inspection_parts import (
     arguments_part,

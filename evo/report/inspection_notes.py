@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evo.inspection_types import AccessView, Inspection, LoopView
-from evo.inspection_words import listed, warp
+from evo.inspection.facts import AccessView, LoopView
+from evo.inspection.record import Inspection
+from evo.inspection.words import listed, warp
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evo.inspection_types import Inspection
-from evo.inspection_words import at_lines, listed, warp
+from evo.inspection.record import Inspection
+from evo.inspection.words import at_lines, listed, warp
 from evo.report.markup import bullets, code, table, text
 
 

@@ -1,0 +1,265 @@
+"""What a person should know first about a kernel, in plain sentences, the most pressing on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from evo.inspection.facts import AccessView
+from evo.inspection.record import Finding, FindingKind, Inspection, Later
+from evo.inspection.words import at_lines, figure, listed, plural
+from genome.analysis.proof import Standing
+
+_ORDER = list(FindingKind)
+_QUALIFIERS = ("restrict", "fast_math", "launch_bounds")
+_BUSY = 8.0  # operations a byte below which no current GPU is limited by its arithmetic
+
+
+def findings(seen: Inspection) -> tuple[Finding, ...]:
+    """Findings of an inspection whose other parts are complete."""
+    parts = (_correctness, _blocked, _grants, _memory, _atomics, _reuse, _opaque, _divergence, _work)
+    found = [finding for part in parts for finding in part(seen)]
+    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.kind)))
+
+
+def _correctness(seen: Inspection) -> Iterator[Finding]:
+    for race in seen.races:
+        where = at_lines(race.lines)
+        sure = race.proof.standing is Standing.PROVEN
+        text = f"Threads {'race' if sure else 'may race'} on {race.array} ({where}): {race.proof.reason}."
+        yield Finding(FindingKind.CORRECTNESS, text, _lines(race.lines), grant=race.proof.grant)
+    unread = {region.line for region in seen.opaque}
+    for barrier in seen.barriers:
+        if not barrier.proof.holds and barrier.line not in unread:
+            text = f"Not all threads of a block may reach the barrier on line {barrier.line}: {barrier.proof.reason}."
+            yield Finding(FindingKind.CORRECTNESS, text, (barrier.line,), grant=barrier.proof.grant)
+
+
+def _blocked(seen: Inspection) -> Iterator[Finding]:
+    if not any(offer.structural for offer in seen.offers):
+        left = listed([*(offer.transform for offer in seen.offers), "macros of your own (`tunables:`)"], 8)
+        final = next((group for group in seen.refusals if not group.grant), None)
+        why = seen.kernel.geometry or (final.reason if final else "")
+        text = f"Nothing that rewrites the body applies; what is left to tune: {left}."
+        yield Finding(FindingKind.BLOCKED, text + (f" The main reason: {why}." if why else ""))
+    elif seen.kernel.geometry:
+        yield Finding(FindingKind.BLOCKED, f"The launch stays as it is: {seen.kernel.geometry}.")
+    for loop in seen.loops:
+        if loop.offers or not any(offer.structural for offer in seen.offers):
+            continue
+        groups = [group for group in seen.refusals if any(at.site == loop.site for at in group.moves)]
+        reasons = [group.reason + (f" (grant it with `{group.grant}`)" if group.grant else "") for group in groups]
+        if reasons:
+            text = f"Nothing is offered for the loop over {loop.site} (line {loop.line}): {'; '.join(reasons)}."
+            yield Finding(FindingKind.BLOCKED, text, _lines((loop.line,)), grant=groups[0].grant)
+
+
+def _grants(seen: Inspection) -> Iterator[Finding]:
+    """One an assumption that opens more than a compile option."""
+    for grant in seen.grants:
+        reasons = [group for group in seen.refusals if group.grant == grant.name]
+        opens = [*grant.opens, *(_after(item) for item in grant.later)]
+        if not opens or grant.opens == ("fast_math@options",):
+            continue
+        lines = _lines(at.line for group in reasons for at in group.moves)
+        why = listed((group.reason for group in reasons), 3)
+        deep = grant.later or any(name.partition("@")[0] not in _QUALIFIERS for name in grant.opens)
+        text = f"If it is true, grant `{grant.how}`: it opens {listed(opens, 8)}. Without it: {why}."
+        yield Finding(FindingKind.GRANT if deep else FindingKind.OPTION, text, lines, grant=grant.name)
+
+
+def _after(item: Later) -> str:
+    return f"{item.transform} on {listed(site.label for site in item.sites)} (after {listed(item.after)})"
+
+
+def _memory(seen: Inspection) -> Iterator[Finding]:
+    groups: dict[tuple[str, str, str, int | None], list[AccessView]] = {}
+    hidden = {region.line for region in seen.opaque}
+    for access in seen.accesses:
+        if access.space == "global" and access.mode != "atomic" and access.line not in hidden:
+            groups.setdefault((access.array, access.mode, access.stride, access.sectors), []).append(access)
+    rated = [(_waste(group, seen), group) for group in groups.values()]
+    for waste, group in sorted(rated, key=lambda item: -item[0]):
+        if waste > 0:
+            yield _scattered(group, seen)
+    unknown = [group for group in groups.values() if group[0].coalescing in ("indirect", "irregular")]
+    for group in unknown:
+        first, proof = group[0], group[0].coalescing_proof
+        why = f": {proof.reason}" if proof else ""
+        text = f"Where neighbouring threads {first.mode} {first.array} is not known ({_places(group)}){why}."
+        yield Finding(FindingKind.MEMORY, text, _lines(access.line for access in group))
+    fine = [group[0] for waste, group in rated if waste <= 0 and group not in unknown and group[0].coalescing]
+    if fine:
+        yield _well_placed(fine, alone=len(fine) == len(rated) and not hidden)
+
+
+def _scattered(group: Sequence[AccessView], seen: Inspection) -> Finding:
+    first = group[0]
+    verb, noun = ("write", "store") if first.mode == "write" else ("read", "load")
+    at = f" at {seen.kernel.sizes[0]}" if seen.kernel.sizes and not first.stride.lstrip("-").isdigit() else ""
+    apart = f"{first.stride} apart" if first.coalescing == "strided" else "in several rows"
+    text = (
+        f"Neighbouring threads {verb} elements of {first.array} {apart} ({_places(group)}): each {noun} of a warp "
+        f"touches {first.sectors} sectors of 32 bytes instead of {first.ideal_sectors}{at}."
+    )
+    wanted = ["cooperate"] if any(access.loops for access in group) else []
+    wanted += ["transpose_tile", "axis_swap", "shared_tile"]
+    return Finding(FindingKind.MEMORY, text, _lines(a.line for a in group), _available(seen, wanted, first.array))
+
+
+def _well_placed(fine: Sequence[AccessView], alone: bool) -> Finding:
+    together = {access.array: None for access in fine if access.coalescing == "contiguous"}
+    same = {access.array: None for access in fine if access.coalescing == "broadcast"}
+    parts = [f"neighbouring threads touch neighbouring elements of {listed(together)}"] if together else []
+    parts += [f"a warp touches one element of {listed(same)} at a time"] if same else []
+    parts += ["strides stay inside a sector"] if not parts else []
+    whole = "Global memory is accessed well" if alone else "The other accesses are good ones"
+    return Finding(FindingKind.MEMORY, f"{whole}: {' and '.join(parts)}.", _lines(access.line for access in fine))
+
+
+def _waste(group: Sequence[AccessView], seen: Inspection) -> float:
+    """Sectors that a warp moves for nothing, over all iterations; 0 where they are too few to speak of."""
+    total = 0.0
+    for access in group:
+        if access.sectors is not None and access.ideal_sectors is not None:
+            spare = access.sectors - access.ideal_sectors
+            total += spare * _executions(access.loops, seen) if spare >= max(2, access.ideal_sectors) else 0.0
+    return total
+
+
+def _executions(loops: Sequence[str], seen: Inspection) -> float:
+    trips = {loop.site: next(iter(loop.trips_at.values()), 32) for loop in seen.loops}
+    return float(prod(trips.get(name, 32) for name in loops))
+
+
+def _atomics(seen: Inspection) -> Iterator[Finding]:
+    groups: dict[str, list[AccessView]] = {}
+    for access in seen.accesses:
+        if access.mode == "atomic" and access.space == "global":
+            groups.setdefault(access.array, []).append(access)
+    for array, group in groups.items():
+        same = all(access.coalescing == "broadcast" for access in group)
+        text = (
+            f"Every thread updates the same element of {array} with an atomic ({_places(group)}): they queue up for it."
+            if same
+            else f"Threads update {array} with atomics ({_places(group)}): those that meet at an element queue up."
+        )
+        suggests = _available(seen, ["cascade", "privatise"], array)
+        yield Finding(FindingKind.ATOMIC, text, _lines(access.line for access in group), suggests)
+
+
+def _reuse(seen: Inspection) -> Iterator[Finding]:
+    known = {access.array for access in seen.accesses if access.space == "global" and access.mode == "read"}
+    for reuse in seen.reuse:
+        if reuse.array not in known or reuse.factor is None or reuse.factor < 2:
+            continue
+        over = "The threads of a block read" if reuse.over == "block" else f"The loop over {reuse.over} reads"
+        text = f"{over} each element of {reuse.array} {figure(reuse.factor)} times ({at_lines(reuse.lines)})."
+        wanted = ["shared_tile", "register_tile", "scalar_reads"] if reuse.over == "block" else ["shared_tile"]
+        yield Finding(FindingKind.REUSE, text, reuse.lines, _available(seen, wanted, reuse.array))
+
+
+def _opaque(seen: Inspection) -> Iterator[Finding]:
+    groups: dict[str, list[int]] = {}
+    for region in seen.opaque:
+        groups.setdefault(region.why, []).append(region.line)
+    for why, lines in groups.items():
+        place = at_lines(lines).capitalize() or "A part"
+        text = f"{place} {'is' if len(set(lines)) == 1 else 'are'} not looked into ({why}): nothing moves across, and "
+        yield Finding(FindingKind.OPAQUE, text + "the arrays used there are left alone.", _lines(lines))
+
+
+def _divergence(seen: Inspection) -> Iterator[Finding]:
+    for branch in seen.branches:
+        if branch.uniformity != "divergent" or branch.kind == "guard":
+            continue
+        what = "run the loop up to" if branch.kind == "loop" else "take the branch on"
+        place = f"`{branch.condition}` (line {branch.line})"
+        text = f"Threads of a warp may not all {what} {place} alike: {branch.proof.reason}."
+        yield Finding(FindingKind.DIVERGENCE, text, _lines((branch.line,)))
+
+
+def _work(seen: Inspection) -> Iterator[Finding]:
+    work = seen.work
+    if not work.at or not work.at[0].bytes:
+        return
+    at = work.at[0]
+    verdict = (
+        "far fewer operations than a GPU could do meanwhile: what counts is how often memory is asked"
+        if at.flops_a_byte < _BUSY
+        else "enough to keep the arithmetic of a GPU busy"
+    )
+    bound = "" if work.proof.holds else f" The figures are a bound: {work.proof.reason}."
+    noun = "operation" if at.flops == 1 else "operations"
+    text = (
+        f"As written, a thread moves {figure(at.bytes)}B and does {figure(at.flops)} floating-point {noun} at "
+        f"{at.size}, {at.flops_a_byte:.2g} a byte: {verdict}.{bound}"
+    )
+    yield Finding(FindingKind.WORK, text)
+
+
+def _places(group: Sequence[AccessView]) -> str:
+    return f"{at_lines(access.line for access in group)}, `{group[0].text}`"
+
+
+def _available(seen: Inspection, wanted: Sequence[str], array: str) -> tuple[str, ...]:
+    """Those of the wanted transforms that are offered for the array (or for the whole kernel), now or later."""
+    found: dict[str, None] = {}
+    arrays = {argument.name for argument in seen.arguments if argument.array}
+    everything: list[tuple[str, str, str]] = []
+    for offer in seen.offers:
+        everything += [(offer.transform, site.label, "") for site in offer.sites]
+    for item in seen.later:
+        everything += [(item.transform, site.label, f" (after {listed(item.after)})") for site in item.sites]
+    for grant in seen.grants:
+        everything += [(*_parted(name), f" (with {grant.name})") for name in grant.opens]
+        for item in grant.later:
+            note = f" (with {grant.name}, after {listed(item.after)})"
+            everything += [(item.transform, site.label, note) for site in item.sites]
+    for name in wanted:
+        for transform, label, note in everything:
+            if transform == name and (label == array or label not in arrays):
+                found.setdefault(f"{name}@{label}{note}")
+    return tuple(found)
+
+
+def _parted(name: str) -> tuple[str, str]:
+    transform, _, label = name.partition("@")
+    return transform, label
+
+
+def _lines(lines: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted({line for line in lines if line}))
+
+
+def summary(seen: Inspection) -> tuple[str, ...]:
+    """What the kernel is, and how much can be done: two or three sentences."""
+    said = [_mapping(seen)]
+    if seen.idioms:
+        shapes = [f"a {idiom.name} ({at_lines(idiom.lines)})" for idiom in seen.idioms if idiom.proof.holds]
+        shapes += [f"perhaps a {idiom.name} ({idiom.proof.reason})" for idiom in seen.idioms if not idiom.proof.holds]
+        said.append(f"It is {listed(shapes)}.")
+    deep = [offer.transform for offer in seen.offers if offer.structural]
+    later = list(dict.fromkeys(item.transform for item in seen.later))
+    more = f"; {listed(later, 8)} {'follows' if len(later) == 1 else 'follow'} after others" if later else ""
+    if deep:
+        said.append(f"{plural(len(set(deep)), 'transform')} can rewrite it: {listed(deep, 8)}{more}.")
+    return tuple(said)
+
+
+def _mapping(seen: Inspection) -> str:
+    kernel = seen.kernel
+    block = "x".join(map(str, (size for size in kernel.block if size > 1))) or "1"
+    if not seen.axes:
+        return f"Which thread does what was not understood as an index map; a block has {block} threads."
+    names = ", ".join(axis.name for axis in seen.axes)
+    point = f"({names})" if len(seen.axes) > 1 else names
+    along = listed(f"{axis.name} up to {axis.extent} along {axis.dimension}" for axis in seen.axes)
+    outer = [f"{loop.site} ({loop.trips} times)" for loop in seen.loops if loop.line and not _inside(loop.site, seen)]
+    walks = f" It walks the loop{'s' if len(outer) > 1 else ''} over {listed(outer)}." if outer else ""
+    return f"One thread handles one {point}: {along}.{walks} A block has {block} threads."
+
+
+def _inside(site: str, seen: Inspection) -> bool:
+    """True if some access shows the loop inside another one."""
+    return any(site in access.loops[1:] for access in seen.accesses)

@@ -1,0 +1,95 @@
+"""Expressions, counts and lists as a person reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from evo.inspection.facts import AccessView
+from genome.analysis.count import Count
+from genome.ir.expr import Expr
+from genome.ir.poly import Poly
+from genome.ir.print_errors import PrintError
+from genome.ir.print_expr import ExprPrinter
+from genome.variant import Target
+
+_PRINTER = ExprPrinter(Target.CUDA)
+
+_OPAQUE: Sequence[tuple[str, str]] = (
+    (r"\basm\b|__asm", "inline assembly"),
+    (r"<<<", "it launches another kernel"),
+    (r"\b(?:tex|surf)[123]D|\btex(?:1Dfetch|Cubemap)|\btexture\b", "it reads a texture or a surface"),
+    (r"cooperative_groups|\bthis_(?:thread_block|grid)|tiled_partition|\bcg::|\.(?:thread_rank|shfl\w*|sync)\s*\(",
+     "cooperative groups"),
+    (r"\bmake_(?:layout|shape|tensor|coord)|\blocal_tile|\bTensor\b|\bLayout\b", "a layout library"),
+    (r"\bwmma::|\bmma_|__pipeline|cuda::", "a CUDA library"),
+    (r"\bgoto\b|^\w+\s*:(?!:)", "it jumps"),
+    (r"^switch\b", "a switch"),
+    (r"^(?:while|do)\b", "a loop that does not count"),
+    (r"^for\b", "a loop that does not count up by a constant"),
+    (r"\breturn\b", "it leaves the kernel in the middle"),
+    (r"\[[&=]?\]\s*\(", "a lambda"),
+    (r"^auto\b|::|\w<[^<>]*>\s*[({]", "C++ that the front end does not read"),
+)  # fmt: skip
+
+
+def expression(value: Expr | Poly | Count) -> str:
+    """C text."""
+    expr = value if isinstance(value, Expr) else value.to_expr()
+    try:
+        return _PRINTER.text(expr)
+    except PrintError:
+        return "?"
+
+
+def why_opaque(text: str) -> str:
+    """What about a text keeps the engine from looking into it."""
+    return next((why for pattern, why in _OPAQUE if re.search(pattern, text)), "C++ outside of what is read")
+
+
+def listed(items: Iterable[str], most: int = 6) -> str:
+    """``a, b and c``; what is beyond ``most`` is counted."""
+    names = list(dict.fromkeys(items))
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+
+
+def at_lines(lines: Iterable[int]) -> str:
+    """``line 7``, ``lines 7 and 9``; empty where none is known."""
+    known = sorted({line for line in lines if line})
+    if not known:
+        return ""
+    return f"line{'s' if len(known) > 1 else ''} {listed(map(str, known), 8)}"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 loop``, ``2 loops``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def figure(value: float) -> str:
+    """Three digits and a prefix: ``4.10 k``, ``12 ``; a unit may follow at once."""
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {prefix}"
+    return f"{value:.3g}"
+
+
+def warp(access: AccessView) -> str:
+    """How a warp touches an array, in a few words."""
+    sectors = f", {plural(access.sectors, 'sector')}" if access.sectors else ""
+    if access.sectors and access.ideal_sectors and access.sectors > access.ideal_sectors:
+        sectors += f" where {access.ideal_sectors} would do"
+    match access.coalescing:
+        case "broadcast":
+            return f"one element{sectors}"
+        case "contiguous":
+            return f"neighbours{sectors}"
+        case "strided":
+            return f"{access.stride} apart{sectors}"
+        case "indirect":
+            return "wherever a loaded value says"
+        case "irregular":
+            return "not known"
+    return ""
