@@ -10,12 +10,14 @@ _TOKEN = re.compile(
     r"""(?P<space>\s+|\\\n|//[^\n]*|/\*.*?\*/)
       | (?P<directive>\#[^\n]*(?:\\\n[^\n]*)*)
       | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*)
-      | (?P<number>\.?[0-9](?:[eEpP][+-]|[A-Za-z0-9_.])*)
+      | (?P<number>\.?[0-9](?:[eEpP][+-]|'(?=[A-Za-z0-9])|[A-Za-z0-9_.])*)
       | (?P<string>(?:u8|[uUL])?(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
       | (?P<mark><<=|>>=|<<<|>>>|->\*|\.\.\.|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""",
     re.VERBOSE | re.DOTALL,
 )
 _LINE = re.compile(r'#\s*(?:line)?\s*(\d+)(?:\s+"([^"]*)")?')
+
+_MAX_LIST = 400  # tokens of a template list: the search for its end must not be quadratic in a file of comparisons
 
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = {")", "]", "}"}
@@ -130,7 +132,7 @@ def closing_angle(tokens: Sequence[Token], start: int) -> int | None:
     A list holds types, names and integers only: anything that an expression statement would need ends the search.
     """
     depth = 0
-    for position in range(start, len(tokens)):
+    for position in range(start, min(len(tokens), start + _MAX_LIST)):
         token = tokens[position]
         if token.text in "([":
             return None if token.text == "[" else _after_parens(tokens, position, depth)

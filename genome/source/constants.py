@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from pycparser import c_ast, c_parser
 
+from genome.ir.expr import Const
 from genome.ir.print_tokens import Token, closing, render, split_commas
+from genome.source.nesting import MAX_DEPTH, depth
 from genome.source.parse_expr import constant
 from genome.source.slice import Item
 
@@ -60,8 +62,10 @@ def _store(name: str, expr: Sequence[Token], values: dict[str, int]) -> None:
 
 def evaluate(expr: Sequence[Token], values: Mapping[str, int]) -> int | None:
     """Value of an integer constant expression given as tokens, or None."""
-    if len(expr) == 1 and expr[0].text.isdigit():
-        return int(expr[0].text)
+    if len(expr) == 1 and expr[0].kind == "number":
+        return Const(expr[0].text).value
+    if depth(expr) > MAX_DEPTH:
+        return None
     try:
         tree = c_parser.CParser().parse(f"int v = {render(expr)};")
     except c_parser.ParseError:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 
 from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, word
 from genome.ir.types import CONSTANTS, FLOAT_TYPES, INTEGER_TYPES, VECTOR_TYPES
+from genome.source.errors import SourceError
 from genome.source.regions import replace_regions
 
-OPAQUE = "__evo_opaque__"
-AUTO = "__evo_auto"
-_MANGLED = "__evo_name_"
+_OWN = "__evo_"
+OPAQUE = f"{_OWN}opaque__"
+AUTO = f"{_OWN}auto"
+_MANGLED = f"{_OWN}name_"
 
 _ALIASES = """unsigned signed __half __nv_bfloat16 nv_bfloat16 __nv_bfloat162 int8_t uint8_t int16_t uint16_t int32_t
 uint32_t int64_t uint64_t uint uchar ushort ulong ptrdiff_t ssize_t intptr_t uintptr_t"""
@@ -87,7 +89,13 @@ def encode_body(
         types: Type names that the file declares.
         unparsable: Tests the encoded text of one statement; statements for which it is true become opaque. None tests
             none (the fast way, right for almost every kernel).
+
+    Raises:
+        SourceError: If the body uses names that the encoding itself uses.
     """
+    for token in body:
+        if token.text.startswith(_OWN):
+            raise SourceError(token.file, token.line, f"names with {_OWN} are taken", f"rename '{token.text}'")
     names = _Names()
     plain = _expressions(list(body), names)
     known = types | VECTOR_TYPES | SCALAR_TYPES | names.types | {AUTO} | _paired_types(plain)

@@ -26,7 +26,7 @@ from genome.ir.stmt import Body, Decl, If, Opaque, Space, Stmt
 from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 from genome.source.axes import strip_casts
 from genome.source.jumps import negate
-from genome.source.parse import increment
+from genome.source.parse import decimal, increment
 
 SIGNED = frozenset({"int", "long", "long long"})
 _SHORT = frozenset({"int", "unsigned int"})
@@ -136,7 +136,7 @@ def _axis_side(expr: Expr, axes: Mapping[str, Axis], kind: str) -> tuple[Axis | 
         return (axis, 0) if axis is not None and (inner is expr or _same(expr, axis.ctype, kind)) else (None, 0)
     if isinstance(inner, Binary) and inner.op in ("+", "-") and isinstance(inner.left, Var) and inner is expr:
         axis = axes.get(inner.left.name)
-        value = inner.right.value if isinstance(inner.right, Const) and inner.right.text.isdigit() else None
+        value = decimal(inner.right)
         if axis is not None and value is not None and axis.ctype in SIGNED and kind in SIGNED:
             return axis, value if inner.op == "+" else -value
     return None, 0
@@ -156,16 +156,14 @@ def _same(cast: Expr, ctype: str, kind: str) -> bool:
 
 def _shifted(expr: Expr, by: int) -> Expr:
     """``expr + by`` with literals folded."""
-    if isinstance(expr, Const) and expr.text.isdigit() and int(expr.text) + by >= 0:
-        return Const(str(int(expr.text) + by))
-    if (
-        isinstance(expr, Binary)
-        and expr.op in ("+", "-")
-        and isinstance(expr.right, Const)
-        and expr.right.text.isdigit()
-    ):
-        by += int(expr.right.text) if expr.op == "+" else -int(expr.right.text)
-        expr = expr.left
+    value = decimal(expr)
+    if value is not None and value + by >= 0:
+        return Const(str(value + by))
+    if isinstance(expr, Binary) and expr.op in ("+", "-"):
+        value = decimal(expr.right)
+        if value is not None:
+            by += value if expr.op == "+" else -value
+            expr = expr.left
     return expr if by == 0 else Binary("+" if by > 0 else "-", expr, Const(str(abs(by))))
 
 

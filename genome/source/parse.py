@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from genome.ir.stmt import (
     ExprStmt,
     If,
     Loop,
+    Stmt,
     flatten,
     written_names,
 )  # fmt: skip
@@ -93,12 +95,18 @@ class _Reader:
     def kernel(self, nodes: Sequence[c_ast.Node]) -> Body:
         """The outermost block: early returns become guards; a return that cannot makes its statement opaque."""
         parts = [(node, self._item(node, unroll)) for node, unroll in _with_pragmas(nodes)]
-        rest: Body = ()
+        rest = deque[Stmt]()
         for node, part in reversed(parts):
             own = tuple(stmt for stmt in part if stmt != Jump("opaque"))  # no loop is left for it to leave
-            joined = structure(own + rest, "return", self.names.types)
-            rest = (self.opaque.node(node), *rest) if jumps(joined) else joined
-        return rest
+            if not jumps(own):
+                rest.extendleft(reversed(own))
+                continue
+            joined = structure(own + tuple(rest), "return", self.names.types)
+            if jumps(joined):
+                rest.appendleft(self.opaque.node(node))
+            else:
+                rest = deque(joined)
+        return tuple(rest)
 
     def block(self, node: c_ast.Node | None, kind: str = "") -> Body:
         """A nested statement or block in a scope of its own."""
@@ -247,18 +255,21 @@ class _Reader:
 
 def increment(expr: Expr) -> Expr:
     """``expr + 1``, folded where the end of the expression is a literal."""
-    if isinstance(expr, Const) and expr.value is not None and expr.text.isdigit():
-        return integer(expr.value + 1)
-    if isinstance(expr, Binary) and expr.op == "-" and isinstance(expr.right, Const) and expr.right.text.isdigit():
-        value = int(expr.right.text) - 1
-        return (
-            expr.left
-            if value == 0
-            else Binary("-", expr.left, integer(value))
-            if value > 0
-            else Binary("+", expr, integer(1))
-        )
+    value = decimal(expr)
+    if value is not None:
+        return integer(value + 1)
+    if isinstance(expr, Binary) and expr.op == "-":
+        value = decimal(expr.right)
+        if value == 1:
+            return expr.left
+        if value:
+            return Binary("-", expr.left, integer(value - 1))
     return Binary("+", expr, integer(1))
+
+
+def decimal(expr: Expr) -> int | None:
+    """Value of a literal of type int, decimal or octal; None for any other expression."""
+    return expr.value if isinstance(expr, Const) and expr.text.isdecimal() else None
 
 
 def _placed(body: Body, node: c_ast.Node) -> Body:
@@ -282,7 +293,7 @@ def _with_pragmas(nodes: Sequence[c_ast.Node]) -> Iterator[tuple[c_ast.Node, int
         if isinstance(node, c_ast.Pragma):
             words = (node.string or "").split()
             if words[:1] == ["unroll"]:
-                unroll = int(words[1]) if len(words) > 1 and words[1].isdigit() else 0 if len(words) == 1 else None
+                unroll = decimal(Const(words[1])) if len(words) > 1 else 0
             continue
         yield node, unroll
         unroll = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TextIO
 
 from pcpp import Action, OutputDirective, Preprocessor
 
@@ -17,6 +18,9 @@ PREDEFINED: tuple[tuple[str, str], ...] = (
     ("__CUDACC__", "1"), ("__CUDA_ARCH__", "800"), ("__NVCC__", "1"), ("__cplusplus", "201703L"),
     ("__CUDACC_VER_MAJOR__", "12"), ("__CUDACC_VER_MINOR__", "0"), ("CUDART_VERSION", "12000"),
 )  # fmt: skip
+
+_MAX_INCLUDES = 100
+_MAX_EXPANDED = 1_000_000  # tokens, those of macros inside macros counted again
 
 _UNROLL_MARK = "__evo_unroll__"
 # Written as a call, the argument of the pragma is macro-expanded like any other text.
@@ -71,17 +75,20 @@ def _unroll_call(match: re.Match[str]) -> str:
 
 
 def _pragmas(tokens: list[Token]) -> list[Token]:
-    """Turns the marks back into ``#pragma unroll N`` tokens and drops the pragmas that mean nothing here."""
+    """Turns the marks back into ``#pragma unroll N`` tokens and drops the pragmas that mean nothing here.
+
+    ``register`` goes as well: it never meant anything to a GPU, and C++17 has it no more.
+    """
     result: list[Token] = []
     position = 0
     while position < len(tokens):
         token = tokens[position]
-        if token.text == _UNROLL_MARK:
+        if token.text == _UNROLL_MARK and position + 1 < len(tokens) and tokens[position + 1].text == "(":
             end = closing(tokens, position + 1)
             argument = render(tokens[position + 2 : end]).strip()
             result.append(Token(f"#pragma unroll {argument}".rstrip(), "pragma", token.space, token.line, token.file))
             position = end
-        elif token.kind not in ("pragma", "directive"):
+        elif token.kind not in ("pragma", "directive") and token.text != "register":
             result.append(token)
         position += 1
     return result
@@ -95,7 +102,25 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         self.path_of_source = path
         self.own_names: frozenset[str] = frozenset()
         self.missing: list[str] = []
+        self.expanded = 0
         self.line_directive = "#line"
+
+    def expand_macros(self, tokens: list[Any], expanding_from: list[str] = []) -> list[Any]:  # noqa: B006 - as in pcpp
+        result: list[Any] = super().expand_macros(tokens, expanding_from)
+        self.expanded += len(result) if expanding_from else 0
+        if self.expanded > _MAX_EXPANDED:
+            raise SourceError(self.path_of_source, result[0].lineno, f"macro '{expanding_from[0]}' grows too large")
+        return result
+
+    def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
+        if self.include_depth > _MAX_INCLUDES:
+            self.on_error(tokens[0].source, tokens[0].lineno, "#include nested too deeply")
+        yield from super().include(tokens, original_line)
+
+    def on_file_open(self, is_system_include: bool, includepath: str) -> TextIO:
+        if not Path(includepath).is_file():
+            raise FileNotFoundError(includepath)
+        return open(includepath, encoding="utf-8", errors="replace")
 
     def on_error(self, file: str, line: int, msg: str) -> None:
         raise SourceError(file or self.path_of_source, line, msg, "the preprocessor stops here")
@@ -105,6 +130,8 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         raise OutputDirective(Action.IgnoreAndRemove)
 
     def on_directive_handle(self, directive, toks, ifpassthru, precedingtoks):  # type: ignore[no-untyped-def]
+        if directive.value == "define" and not toks:
+            self.on_error(directive.source, directive.lineno, "#define without a name")
         if directive.value in ("define", "undef") and toks and toks[0].value in self.own_names:
             raise OutputDirective(Action.IgnoreAndRemove)
         return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from genome.ir.print_tokens import Token, closing, mark, word
+from genome.source.nesting import MAX_DEPTH, depth
 
 _FOREIGN = frozenset({"asm", "__asm__", "__asm", "new", "delete", "try", "throw", "operator", "template", "this",
                       "goto", "using", "class", "namespace", "decltype", "typedef"})  # fmt: skip
@@ -13,6 +14,9 @@ _BINARY = frozenset(
     {"+", "-", "/", "%", "==", "!=", "<=", ">=", "<", "&&", "||", "=", "+=", "-=", "*=", "/=", "^", "."}
 )
 _CONTROL = frozenset({"if", "for", "while", "switch"})
+
+_MAX_STATEMENTS = 48
+"""Statements inside one another that are looked into: everything behind walks them recursively."""
 
 
 def replace_regions(
@@ -41,21 +45,33 @@ def replace_regions(
 
 def statement_end(tokens: Sequence[Token], start: int) -> int:
     """Index behind the statement that starts there."""
-    if start >= len(tokens):
-        return start
-    text = tokens[start].text
-    if tokens[start].kind == "pragma":
-        return statement_end(tokens, start + 1)
-    if text == "{":
-        return closing(tokens, start) + 1
-    if text in _CONTROL:
-        end = statement_end(tokens, closing(tokens, start + 1) + 1)
-        if text == "if" and end < len(tokens) and tokens[end].text == "else":
-            end = statement_end(tokens, end + 1)
-        return end
-    if text == "do":
-        return _semicolon(tokens, statement_end(tokens, start + 1))
-    return _semicolon(tokens, start)
+    position, headers = start, list[str]()
+    while position < len(tokens):
+        text = tokens[position].text
+        if tokens[position].kind == "pragma":
+            position += 1
+            continue
+        if text in _CONTROL or text == "do":
+            headers.append(text)
+            position = position + 1 if text == "do" else closing(tokens, position + 1) + 1
+            continue
+        position = closing(tokens, position) + 1 if text == "{" else _semicolon(tokens, position)
+        position = _behind(tokens, position, headers)
+        if not headers:
+            break
+    return min(position, len(tokens))
+
+
+def _behind(tokens: Sequence[Token], position: int, headers: list[str]) -> int:
+    """Index behind the headers whose statement ended at ``position``; those that another statement belongs to stay."""
+    while headers:
+        head = headers.pop()
+        if head == "do":
+            position = _semicolon(tokens, position)
+        elif head == "if" and position < len(tokens) and tokens[position].text == "else":
+            headers.append("else")
+            return position + 1
+    return position
 
 
 def _semicolon(tokens: Sequence[Token], start: int) -> int:
@@ -73,12 +89,23 @@ class _Walker:
         self.tokens, self.types, self.name, self.test = tokens, types, name, test
         self.out: list[Token] = []
         self.regions: list[tuple[Token, ...]] = []
+        self.depth = 0
 
     def statement(self, start: int) -> int:
         """Copies or replaces the statement at ``start``; returns the index behind it."""
+        self.depth += 1
+        end = self._statement(start)
+        self.depth -= 1
+        return end
+
+    def _statement(self, start: int) -> int:
         if start >= len(self.tokens):
             return start
         token = self.tokens[start]
+        if self.depth > _MAX_STATEMENTS and (token.text in _CONTROL or token.text in ("{", "do")):
+            end = statement_end(self.tokens, start)
+            self._region(start, end)
+            return end
         if token.kind == "pragma" or token.text in ("else", "}"):
             self.out.append(token)
             return start + 1
@@ -90,7 +117,7 @@ class _Walker:
             return self._do(start)
         if token.text in ("case", "default"):
             end = start
-            while self.tokens[end].text != ":":
+            while end < len(self.tokens) and self.tokens[end].text not in (":", ";", "}"):
                 end += 1
             self.out += self.tokens[start : end + 1]
             return end + 1
@@ -146,7 +173,7 @@ class _Walker:
         self.regions.append(tuple(self.tokens[start:end]))
 
     def _foreign(self, part: Sequence[Token], header: bool = False) -> bool:
-        if any(token.kind == "word" and token.text in _FOREIGN for token in part):
+        if any(token.kind == "word" and token.text in _FOREIGN for token in part) or depth(part) > MAX_DEPTH:
             return True
         for position, token in enumerate(part):
             before = part[position - 1] if position else None
