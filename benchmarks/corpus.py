@@ -5,7 +5,7 @@
 FOLDER holds public repositories, a folder each. Every ``__global__`` function with a body in their ``.cu``, ``.cuh``
 and header files is examined once (copies count once), in the file that compiles it, with the folders of its headers,
 the ``-D`` of the Makefile beside it, and the template arguments that the file spells out. Nothing is executed. NVRTC
-compiles; CUDA headers come from ``$CUDA_PATH/include``. Each kernel has a deadline in a process that is killed.
+compiles, with the options of the CUDA backend. Each kernel has a deadline in a process that is killed.
 
 ``--records`` keeps one JSON line a kernel as it is done; a run that finds the file goes on where it ended.
 """

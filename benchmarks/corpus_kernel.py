@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluator.cuda.compile import language_options
 from evaluator.cuda.nvrtc import Nvrtc
 from genome.genes import Genome
 from genome.ir.kernel import Kernel
@@ -37,7 +37,6 @@ PLAIN = frozenset({"macro", "block_shape", "restrict", "fast_math", "launch_boun
 
 GRANTED = Assumptions(no_alias=True, alignment=16, reassociation=True, fast_math=True)
 _BLOCKS = {0: (256, 1, 1), 1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
-_TOOLKIT = Path(os.environ.get("CUDA_PATH", "/usr/local/cuda"), "include")
 _SIZE = 4096
 
 
@@ -58,8 +57,7 @@ class Examiner:
 
     def __init__(self, compiles: bool = True) -> None:
         self.nvrtc = Nvrtc() if compiles else None
-        headers = [f"-I{folder}" for folder in (_TOOLKIT, _TOOLKIT / "cccl") if folder.is_dir()]
-        self.options = ("-arch=compute_90", "--std=c++17", *headers)
+        self.options = ("-arch=compute_90", *language_options())
 
     def examine(self, task: Task, stage: Callable[[str], None]) -> dict[str, Any]:
         """Everything that is known of the kernel in the end; ``stage`` is told what begins.

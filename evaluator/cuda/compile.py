@@ -7,6 +7,7 @@ from math import prod
 
 from evaluator.backend import BackendFailure, Binary
 from evaluator.cuda.cubin import Entry, complaints, parameter_sizes, read_log
+from evaluator.cuda.headers import header_folders
 from evaluator.cuda.nvrtc import Nvrtc
 from evaluator.cuda.occupancy import ARCHITECTURES, STATIC_SHARED
 from evaluator.plan import BoundLaunch, Call
@@ -57,8 +58,16 @@ def compile_variant(
 
 
 def _options(architecture: str, options: Sequence[str]) -> tuple[str, ...]:
+    return (f"-arch={architecture}", "--ptxas-options=-v", *language_options(options), *options)
+
+
+def language_options(options: Sequence[str] = ()) -> tuple[str, ...]:
+    """How sources are read, unless ``options`` say otherwise: the standard, CUDA's headers, and that functions without
+    a mark (methods and constructors of structs) are for the device.
+    """
     standard = () if any(option.lstrip("-").startswith("std=") for option in options) else ("--std=c++17",)
-    return (f"-arch={architecture}", *standard, "--ptxas-options=-v", *options)
+    folders = (f"--include-path={folder}" for folder in header_folders())
+    return (*standard, "--device-as-default-execution-space", *folders)
 
 
 def _refuse_static_shared(entry: str, shared_bytes: int) -> None:

@@ -8,7 +8,7 @@ from genome.ir.print_errors import PrintError
 from genome.ir.print_functions import ATOMICS, BARRIERS, BINARY, CUDA_ONLY, FAST, MATH, RENAMED
 from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
 from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, split_commas, tokenize, word
-from genome.ir.types import CONSTANTS, VECTOR_TYPES
+from genome.ir.types import VECTOR_TYPES
 
 _WORK_ITEM = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size",
               "gridDim": "get_num_groups"}  # fmt: skip
@@ -273,10 +273,3 @@ class _Translator:
 def _work_item(token: Token, dim: str) -> list[Token]:
     text = f"((uint){_WORK_ITEM[token.text]}({'xyz'.index(dim)}))"
     return [word(text, token, token.space)]
-
-
-def constant_definitions(text: str) -> str:
-    """CUDA definitions, without any header, of the standard constants that the text uses."""
-    words = {token.text for token in tokenize(text) if token.kind == "word"}
-    found = [name for name in CONSTANTS if name in words]
-    return "".join(f"#ifndef {name}\n#define {name} {CONSTANTS[name][1]}\n#endif\n" for name in found)

@@ -15,7 +15,8 @@ from genome.ir.print_names import (
     opencl_parameter_type,
     opencl_type,
 )
-from genome.ir.print_opencl import constant_definitions, translate_statement
+from genome.ir.print_opencl import translate_statement
+from genome.ir.print_standard import standard_definitions
 from genome.ir.print_stmt import INDENT, StmtPrinter
 from genome.ir.print_tokens import tokenize
 from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, writes
@@ -160,7 +161,7 @@ def _preamble(kernel: Kernel, target: Target, text: str) -> str:
     if target is Target.CUDA:
         macros = "".join(f"#ifndef {name}\n#define {name} {value}\n#endif\n" for name, value in kernel.macros)
         prelude = kernel.prelude + "\n\n" if kernel.prelude else ""
-        head = constant_definitions(kernel.prelude + text)
+        head = standard_definitions(kernel.prelude + text)
         return f"{macros}{head}{prelude}"
     prelude = translate_prelude(kernel.prelude) if kernel.prelude else ""
     parts = [f"#ifndef {name}\n#define {name} {value}\n#endif" for name, value in kernel.macros]
