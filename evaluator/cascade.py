@@ -131,15 +131,17 @@ def _tuned_size(run: Run, size: ProblemSize) -> Evaluation:
         return replace(known, variant=digest, fallback=True, compile_s=run.prepared.compile_s)
     station, watch = run.station, run.watch
     best = run.best_ms.get(size.label, math.inf)
-    limit = station.settings.cutoff * best
     with watch.stage("correctness"):
         bench = station.bench(size)
-        error = require(station.verify(bench, run.loaded, call, 0, Placement.ROOMY), "check")
-    with watch.stage("quick timing"):
-        timing = time_size(run, bench, call, None, _HOPELESS if bench.last_ms > 2 * limit else _QUICK)
-    stage = "quick"
-    if timing.median_ms <= limit:
-        stage = "time"
+    timing, error, stage = None, 0.0, "time"
+    if math.isfinite(best):  # the baseline, which comes first, has nothing to be hopeless against
+        limit = station.settings.cutoff * best
+        with watch.stage("correctness"):
+            error = require(station.verify(bench, run.loaded, call, 0, Placement.ROOMY), "check")
+        with watch.stage("quick timing"):
+            timing = time_size(run, bench, call, None, _HOPELESS if bench.last_ms > 2 * limit else _QUICK)
+        stage = "time" if timing.median_ms <= limit else "quick"
+    if timing is None or stage == "time":
         with watch.stage("correctness"):
             error = max(error, require(station.verify(bench, run.loaded, call, 1, Placement.TIGHT), "check"))
             error = max(error, require(station.verify(bench, run.loaded, call, 0, Placement.ROOMY), "check"))

@@ -13,6 +13,7 @@ from evaluator.accounts import Accounts, StageCost
 from evaluator.api import Comparison, Compiled, EvaluatorError, Event, Measured
 from evaluator.arrival import Arrival
 from evaluator.beside import Beside, threads_beside
+from evaluator.binaries import PROOF_TICKET, Binaries
 from evaluator.compare import with_remark
 from evaluator.counting import count
 from evaluator.cuda.counters import counted_profile, ncu
@@ -21,10 +22,10 @@ from evaluator.devices import environment_of, facts_of
 from evaluator.drift import DriftWatch
 from evaluator.farm import CompilerFarm
 from evaluator.lane import Lane
-from evaluator.messages import Built, FillJob, Prepared, RestoreJob, Setup, Work
+from evaluator.messages import FillJob, Prepared, RestoreJob, Setup, Work
 from evaluator.opening import open_baseline_on
 from evaluator.oracle import Reference
-from evaluator.plan import memory_problem, register_problem, static_problem, tighter
+from evaluator.plan import memory_problem, static_problem, tighter
 from evaluator.probe import peaks_of
 from evaluator.proof import Proof
 from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
@@ -36,7 +37,6 @@ from genome.limits import DeviceLimits
 from genome.spec import KernelSpec
 from genome.variant import Target, Variant
 
-_PROOF_TICKET = -1
 _AHEAD = 2  # variants in the device process: it never waits for this one. A CPU device times alone.
 _COMPILE_FLOOR_S = 10.0  # of a deadline on a GPU, whose compilers share the machine with each other and with others
 
@@ -81,14 +81,12 @@ class LocalEvaluator:
         self._desk = DeviceDesk(self._lane("worker", 0), spec, watch, self._accounts, ahead)
         beside = Beside(folder / "beside.log", threads_beside(self._on_gpu), pauses=not self._on_gpu)
         self._arrival = Arrival(beside, self._desk, settings.reference_timeout_s)
-        self._compiling: dict[int, Variant] = {}
-        self._prepared: dict[int, Prepared] = {}
-        self._by_digest: dict[str, Prepared] = {}
+        self._binaries = Binaries(self._farm, self._accounts)
         self._events: list[Event] = []
         self._baseline: tuple[Evaluation, ...] = ()
         self._best_ms: dict[str, float] = {}
         self._notes: tuple[str, ...] = ()
-        self._closed = False
+        self._started = self._closed = False
 
     @property
     def device(self) -> DeviceInfo:
@@ -135,13 +133,20 @@ class LocalEvaluator:
         """Process id of the device process, while there is one."""
         return self._desk.lane.pid
 
+    def start(self) -> None:
+        """Starts the processes, which takes them a while, ahead of ``open``. Idempotent."""
+        self._check_open()
+        if not self._started:
+            self._started = True
+            self._begin(self._setup)
+            if self._on_gpu:
+                self._farm.start()
+
     def open(self, baseline: Variant, say: Say = silent) -> Measured:
         """See ``Evaluator.open``."""
         self._check_open()
         began = time.monotonic()
-        self._begin(self._setup)
-        if self._on_gpu:
-            self._farm.start()
+        self.start()
         prepared = self._compile_now(baseline)
         if isinstance(prepared, str):
             raise EvaluatorError(f"the untransformed kernel does not compile: {prepared}")
@@ -173,14 +178,13 @@ class LocalEvaluator:
         if problem[0]:
             self._events.append(Compiled(ticket, problem[1], problem[0]))
             return
-        self._compiling[ticket] = variant
-        self._farm.submit(ticket, variant, *self._deadlines())
+        self._binaries.submit(ticket, variant, *self._deadlines())
         self._pump(0.0)
 
     def measure(self, ticket: int) -> None:
         """See ``Evaluator.measure``."""
         self._check_open()
-        prepared = self._prepared.pop(ticket, None)
+        prepared = self._binaries.take(ticket)
         if prepared is None:
             raise EvaluatorError(f"ticket {ticket} was not compiled, or was measured or discarded before")
         self._desk.submit(ticket, prepared)
@@ -188,7 +192,7 @@ class LocalEvaluator:
 
     def discard(self, ticket: int) -> None:
         """See ``Evaluator.discard``."""
-        self._prepared.pop(ticket, None)
+        self._binaries.take(ticket)
 
     def events(self, timeout_s: float | None) -> list[Event]:
         """See ``Evaluator.events``. Returns at once, and empty, if nothing is under way."""
@@ -291,16 +295,14 @@ class LocalEvaluator:
 
     def _compile_now(self, variant: Variant) -> Prepared | str:
         """Compiles and waits: the binary, or why there is none. Other events stay queued."""
-        digest = variant.digest()
-        if digest in self._by_digest:
-            return self._by_digest[digest]
-        self.compile(_PROOF_TICKET, variant)
+        if (known := self._binaries.known(variant.digest())) is not None:
+            return known
+        self.compile(PROOF_TICKET, variant)
         while True:
             for event in self._events:
-                if isinstance(event, Compiled) and event.ticket == _PROOF_TICKET:
+                if isinstance(event, Compiled) and event.ticket == PROOF_TICKET:
                     self._events.remove(event)
-                    self._prepared.pop(_PROOF_TICKET, None)
-                    return self._by_digest[digest] if event.status is Status.OK else event.message
+                    return self._binaries.take(PROOF_TICKET) or event.message
             self._pump(math.inf)
 
     def _pump(self, timeout_s: float) -> None:
@@ -310,8 +312,7 @@ class LocalEvaluator:
         if busy and timeout_s > 0.0:
             left = min(timeout_s, *(seconds for _, seconds in busy))
             wait([connection for connection, _ in busy], timeout=None if left == math.inf else left)
-        for built in self._farm.collect():
-            self._built(built)
+        self._events += self._binaries.collect(self.limits)
         while (measured := self._desk.collect()) is not None:
             self._learn(measured)
             self._events.append(measured)
@@ -321,22 +322,6 @@ class LocalEvaluator:
     def _dispatch(self) -> None:
         self._farm.dispatch()
         self._desk.dispatch(self._best_ms)
-
-    def _built(self, built: Built) -> None:
-        variant = self._compiling.pop(built.ticket)
-        self._accounts.add("compile", built.compile_s, refused=built.status is not Status.OK)
-        resources = built.binary.resources if built.binary is not None else None
-        if built.binary is not None:
-            prepared = Prepared(variant, built.binary, built.compile_s)
-            self._prepared[built.ticket] = self._by_digest[variant.digest()] = prepared
-        event = Compiled(built.ticket, built.status, built.message, compile_s=built.compile_s)
-        if resources is not None:
-            event = replace(event, resources=resources)
-            # The kernel as it is, and finalists, have their own ticket: the limit is for what the search may choose.
-            if built.ticket != _PROOF_TICKET and (text := register_problem(resources, self.limits)):
-                self._prepared.pop(built.ticket, None)
-                event = replace(event, status=Status.LIMIT, message=text)
-        self._events.append(event)
 
     def _learn(self, measured: Measured) -> None:
         """Keeps the best time of each size, by which hopeless variants are cut short."""

@@ -45,19 +45,22 @@ def evolve(
     """Runs a campaign on parts that the caller built (and closes). See ``evo.engine.run_campaign``."""
     began, earlier = parts.clock(), 0.0
     stopped = stop or (lambda: False)
-    observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, "verifying and timing the kernel as it stands"))
-    opened = open_baseline(parts, campaign.spec.sizes)
+
+    def starting(text: str) -> None:
+        observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, text, elapsed_s=parts.clock() - began))
+
+    starting("verifying and timing the kernel as it stands")
+    opened = open_baseline(parts, campaign.spec.sizes, starting)
     parts, baseline, measured = opened.parts, opened.baseline, opened.measured
     if opened.parts.notes:
-        observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, "; ".join(opened.parts.notes)))
+        starting("; ".join(opened.parts.notes))
     number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)
     state = first_state(campaign, parts, baseline, measured)
     if resume:
         earlier = resume_campaign(parts, number, state)
     resumed = len(state.ledger.history)
     if resume and not resumed:
-        text = "there is no interrupted run of this campaign with this seed: a new one begins"
-        observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, text))
+        starting("there is no interrupted run of this campaign with this seed: a new one begins")
     rows = experience(parts)
     screen = first_screen(campaign, parts, state, rows)
     if not resumed:
@@ -141,7 +144,8 @@ def _conclude(
         return unproven(state, "stopped by the user before the final comparison; --resume goes on"), ()
     comparing = at(CampaignPhase.COMPARING, "finalists against the baseline in fresh processes")
     comparing(0, campaign.processes)
-    winner = prove(number, state, parts, campaign.processes, stopped, comparing)
+    winner = prove(number, state, parts, campaign.processes, stopped, comparing,
+                   lambda text: at(CampaignPhase.COMPARING, text)(0, campaign.processes))  # fmt: skip
     if not winner.improved or stopped():
         return winner, ()
     left = EXPLAIN_S if campaign.budget.minutes is None else campaign.budget.minutes * 60.0 - search.elapsed()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from evaluator.api import Comparison, SizeComparison
 from evaluator.result import Evaluation
+from evaluator.waiting import Say, silent
 from evo.archive import behaviour
 from evo.fitness import Fitness
 from evo.parts import Parts
@@ -32,13 +33,15 @@ class Winner:
 
 def prove(
     number: int, state: SearchState, parts: Parts, processes: int, stop: Callable[[], bool],
-    progress: Callable[[int, int], None],
+    progress: Callable[[int, int], None], say: Say = silent,
 ) -> Winner:  # fmt: skip
     """Compares the finalists with the baseline; those that fail go to quarantine and the next ones take their place.
 
-    Variants still in doubt take part as well: this proof is the second look that they were waiting for.
+    Variants still in doubt take part as well: this proof is the second look that they were waiting for. A reference
+    that is awaited at a tuned size is waited for first; ``say`` hears of it.
     """
     notes: list[str] = []
+    remark = parts.evaluator.settle(say, stop)
     tried: set[str] = set()
     contenders = _contenders(state)
     for _ in range(ROUNDS):
@@ -73,6 +76,8 @@ def prove(
             break
     else:
         notes.append("every finalist failed its verification")
+    if remark and not any(remark in note for note in notes):
+        notes.append(remark)
     return Winner(state.baseline, baseline_comparison(state, "nothing beat the baseline"), False, tuple(notes))
 
 

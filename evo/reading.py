@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from evaluator.api import Compiled, Evaluator, EvaluatorError, Measured
 from evaluator.result import Status
+from evaluator.waiting import Say, silent
 from evo.parts import Parts
 from evo.trial import try_variant
 from genome.genes import Genome
@@ -37,21 +38,22 @@ class Opened:
     measured: Measured
 
 
-def open_baseline(parts: Parts, tuned: Sequence[ProblemSize]) -> Opened:
+def open_baseline(parts: Parts, tuned: Sequence[ProblemSize], say: Say = silent) -> Opened:
     """Lowers the untransformed kernel, has it verified and timed, and its parsed form compared with it (blocks).
 
     Args:
         parts: The parts of a campaign, which may rely on both forms of the kernel.
         tuned: Sizes at which the forms need no comparison: the check sizes are cheaper.
+        say: Hears what takes long.
 
     Raises:
         EvaluatorError: If it cannot run here.
     """
     baseline = _untouched(parts)
     try:
-        measured = parts.evaluator.open(baseline)
+        measured = parts.evaluator.open(baseline, say)
     except EvaluatorError as error:
-        return _open_parsed(parts, baseline, error)
+        return _open_parsed(parts, baseline, error, say)
     return Opened(_settled(parts, baseline, tuned), baseline, measured)
 
 
@@ -62,7 +64,7 @@ def _untouched(parts: Parts) -> Variant:
     return variant
 
 
-def _open_parsed(parts: Parts, text: Variant, error: EvaluatorError) -> Opened:
+def _open_parsed(parts: Parts, text: Variant, error: EvaluatorError, say: Say) -> Opened:
     """Opens the parsed form where the device's compiler cannot take the text in its language's words.
 
     Raises:
@@ -74,7 +76,7 @@ def _open_parsed(parts: Parts, text: Variant, error: EvaluatorError) -> Opened:
     baseline = _untouched(parsed)
     if baseline.digest() == text.digest() or _compiles(parts.evaluator, text):
         raise error
-    measured = parts.evaluator.open(baseline)
+    measured = parts.evaluator.open(baseline, say)
     note = "the device's compiler does not take the kernel's own text: the baseline is its parsed form"
     return Opened(_noted(parsed, note), baseline, measured)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from evaluator.api import Comparison, EvaluatorError
 from evaluator.result import DeviceInfo, Toolchain
+from evaluator.waiting import Say, silent
 from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
 from evo.parts import Parts
 from evo.reading import open_baseline
@@ -100,8 +101,9 @@ def read_claim(path: Path, campaign: Path | None = None) -> Claim:
 
 
 def verify(
-    claim: Claim, *, device: str | None, processes: int | None, progress: Callable[[int, int], None]
-) -> Verification:
+    claim: Claim, *, device: str | None, processes: int | None, progress: Callable[[int, int], None],
+    say: Say = silent,
+) -> Verification:  # fmt: skip
     """Verifies the baseline and the result at every size and compares them in fresh processes (blocks).
 
     Args:
@@ -109,6 +111,7 @@ def verify(
         device: Another device than the campaign's.
         processes: Other number of processes than the campaign's.
         progress: Told (processes done, processes in all).
+        say: Hears what takes long before that.
 
     Raises:
         CampaignError: If the campaign file is wrong, or the genome gives nothing that can run here.
@@ -117,8 +120,9 @@ def verify(
     campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device), transforms(), claim.entry)
     with build(replace(campaign, use_knowledge=False)) as parts:
         _check_genome(parts, claim)
-        opened = open_baseline(parts, campaign.spec.sizes)
+        opened = open_baseline(parts, campaign.spec.sizes, say)
         variant = _lowered(opened.parts, claim)
+        parts.evaluator.settle(say)
         count = processes or campaign.processes
         found = parts.evaluator.compare(opened.baseline, [variant], count, progress)
         if not found:
@@ -170,6 +174,7 @@ def verification_json(result: Verification) -> dict[str, Any]:
         "holds": result.holds,
         "verified": comparison.verified,
         "message": comparison.message,
+        "note": comparison.note,
         "device": result.device.name,
         "toolchain": result.toolchain.label,
         "processes": comparison.processes,

@@ -70,14 +70,15 @@ def build(campaign: Campaign) -> Iterator[Parts]:
     record = kernel_record(spec, spec_kernel(spec) if spec.source else None)
     device = resolve_device(campaign.device)
     with ExitStack() as stack:
+        work = {size.label: Work(flops(spec, size)) for size in spec.sizes} if spec.source else {}
+        evaluator = LocalEvaluator(spec, device.id, EvaluatorSettings(), campaign.reference, campaign.seed, work)
+        stack.callback(evaluator.close)
+        evaluator.start()  # its processes get ready while the base opens
         memory: Memory = NoMemory()
         if campaign.use_knowledge:
             base = KnowledgeBase.open(campaign.knowledge_url)
             stack.callback(base.close)
             memory = base
-        work = {size.label: Work(flops(spec, size)) for size in spec.sizes} if spec.source else {}
-        evaluator = LocalEvaluator(spec, device.id, EvaluatorSettings(), campaign.reference, campaign.seed, work)
-        stack.callback(evaluator.close)
         yield assemble(campaign, evaluator, memory, record, all_transforms, agents())
 
 

@@ -131,6 +131,7 @@ class FakeEvaluator:
     refuted: frozenset[str] = frozenset()
     costs: tuple[StageCost, ...] = ()
     notes: tuple[str, ...] = ()
+    remark: str = ""
 
     def __post_init__(self) -> None:
         self.queue: deque[Event] = deque()
@@ -138,8 +139,13 @@ class FakeEvaluator:
         self.measured: list[Variant] = []
         self.proofs: list[tuple[str, ...]] = []
 
-    def open(self, baseline: Variant) -> Measured:
+    def open(self, baseline: Variant, say: Callable[[str], None] = lambda text: None) -> Measured:
         return Measured(0, self._evaluations(baseline))
+
+    def settle(
+        self, say: Callable[[str], None] = lambda text: None, give_up: Callable[[], bool] = lambda: False
+    ) -> str:
+        return self.remark
 
     def compile(self, ticket: int, variant: Variant) -> None:
         self.variants[ticket] = variant

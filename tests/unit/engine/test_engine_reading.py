@@ -75,10 +75,10 @@ def test_text_that_the_compiler_refuses_leaves_the_parsed_form(bench: Any, monke
     evaluator = bench.evaluator()
     takes = evaluator.open
 
-    def opens(baseline: Variant) -> Measured:
+    def opens(baseline: Variant, say: Any) -> Measured:
         if not baseline.source.startswith("parsed"):
             raise EvaluatorError("the untransformed kernel does not compile")
-        measured: Measured = takes(baseline)
+        measured: Measured = takes(baseline, say)
         return measured
 
     monkeypatch.setattr(evaluator, "open", opens)
