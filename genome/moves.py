@@ -72,18 +72,24 @@ def moves(
     """
     context = Context(spec, target, limits)
     kernels = dict(replay(spec, genome, transforms, context).before)
-    asked = [transform for transform in transforms if only is None or transform.name in only]
     return tuple(
         outcome
-        for transform, site in _places(spec, kernels, asked, target)
+        for transform, site in _places(spec, kernels, transforms, target, only)
         if isinstance(outcome := _outcome(transform, site, kernels[transform.phase], genome, context), Move)
     )
 
 
 def survey(
-    spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], target: Target, limits: DeviceLimits
+    spec: KernelSpec,
+    genome: Genome,
+    transforms: Sequence[Transform],
+    target: Target,
+    limits: DeviceLimits,
+    only: Collection[str] | None = None,
 ) -> tuple[tuple[Move, ...], tuple[RefusedMove, ...]]:
     """Moves that apply on top of the genome, and those that do not, with reason and line. Slower than ``moves``.
+
+    With ``only``, those of the transforms of these names.
 
     Raises:
         SourceError: If the kernel cannot be parsed.
@@ -92,7 +98,7 @@ def survey(
     kernels = dict(replay(spec, genome, transforms, context).before)
     found: list[Move] = []
     refused: list[RefusedMove] = []
-    for transform, site in _places(spec, kernels, transforms, target):
+    for transform, site in _places(spec, kernels, transforms, target, only):
         outcome = _outcome(transform, site, kernels[transform.phase], genome, context)
         if isinstance(outcome, Move):
             found.append(outcome)
@@ -122,11 +128,15 @@ def line_of(spec: KernelSpec, kernel: Kernel, site: Site) -> int:
 
 
 def _places(
-    spec: KernelSpec, kernels: Mapping[Phase, Kernel], transforms: Sequence[Transform], target: Target
+    spec: KernelSpec,
+    kernels: Mapping[Phase, Kernel],
+    transforms: Sequence[Transform],
+    target: Target,
+    only: Collection[str] | None,
 ) -> Iterator[tuple[Transform, Site]]:
     """Every (transform, site) that the target has and the campaign's steering leaves."""
     for transform in transforms:
-        if target in transform.targets:
+        if target in transform.targets and (only is None or transform.name in only):
             sites = transform.sites(kernels[transform.phase])
             yield from ((transform, site) for site in sites if allowed(spec, transform.name, site))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from evo.inspection.explore import Question
 from evo.inspection.findings import findings, summary
 from evo.inspection.memory import access_views, argument_views, reuse_views
-from evo.inspection.moves import Possibilities, Question, possibilities
+from evo.inspection.moves import Possibilities, possibilities
 from evo.inspection.record import Inspection, KernelView
 from evo.inspection.views import (
     alias_views,

@@ -149,13 +149,14 @@ class RefusedAt:
         transform: Its name.
         site: Label of the site.
         line: Where that stands.
-        even_then: Why it would not apply if the assumption were granted; empty if it would.
+        then: What stands in the way once the assumption is granted, or once another transform has run; empty where
+            nothing does, or nothing helps.
     """
 
     transform: str
     site: str
     line: int
-    even_then: str = ""
+    then: str = ""
 
 
 @dataclass(frozen=True)
