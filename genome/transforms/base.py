@@ -14,6 +14,8 @@ from genome.spec import Assumptions, KernelSpec
 from genome.variant import Target
 
 ALL_TARGETS = frozenset({Target.CUDA, Target.OPENCL})
+MOST_PAD = 64
+"""Elements that may be added to a row of a shared tile: as many as there are banks of two words."""
 
 
 class Phase(IntEnum):

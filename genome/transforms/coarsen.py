@@ -33,7 +33,7 @@ class _Coarsen(ABC):
         """Refuses unknown axes and more than 256 instances a thread (registers and compile time explode)."""
         axis = kernel.axis(site.label)
         factor = params.get("factor")
-        if axis is None or not isinstance(factor, int) or factor < 1:
+        if axis is None or not isinstance(factor, int) or factor < 2:
             return Refusal("there is no such axis or factor")
         if any(other.lanes for other in kernel.axes):
             return Refusal("several threads share an instance: give the block more of them instead")

@@ -14,6 +14,7 @@ from genome.transforms.sites import axis_sites
 from genome.variant import Target
 
 _UNITS = {Target.CUDA: 128, Target.OPENCL: 8}
+_MOST = 1024  # blocks a unit: more than any device holds at once
 
 
 class GridStride:
@@ -41,7 +42,7 @@ class GridStride:
     def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
         """See the class."""
         axis, blocks = kernel.axis(site.label), params.get("blocks")
-        if axis is None or not isinstance(blocks, int) or blocks < 1:
+        if axis is None or not isinstance(blocks, int) or not 1 <= blocks <= _MOST:
             return Refusal("there is no such axis or number of blocks")
         if axis.upper is None:
             return Refusal(f"the kernel does not say where {site.label} ends")

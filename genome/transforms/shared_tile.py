@@ -28,7 +28,7 @@ from genome.ir.stmt import (
     map_body,
     written_names,
 )
-from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
+from genome.transforms.base import ALL_TARGETS, MOST_PAD, Context, Params, Phase, Refusal
 from genome.transforms.nests import sure_reads
 from genome.transforms.sites import read_arrays
 from genome.transforms.thread_id import with_thread_id
@@ -61,6 +61,9 @@ class SharedTile:
 
     def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
         """See the class."""
+        pad = params.get("pad", 0)
+        if not isinstance(pad, int) or not 0 <= pad <= MOST_PAD or params.get("transpose", 0) not in (0, 1):
+            return Refusal("there is no such padding or layout")
         try:
             _Staging(kernel, site.label, context).plan()
         except (FootprintError, _Refused) as error:

@@ -29,7 +29,9 @@ class Specialise:
     targets = ALL_TARGETS
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
-        """One an integer scalar parameter."""
+        """One an integer scalar parameter; none where the body stays text."""
+        if kernel.verbatim:
+            return ()
         scalars = [param for param in kernel.params if not param.pointer and canonical(param.ctype) in _SUFFIXES]
         return tuple(Site(param.name, f"scalar[{number}]") for number, param in enumerate(scalars))
 

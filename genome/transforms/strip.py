@@ -30,10 +30,13 @@ from genome.ir.types import infer
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.sites import loop_sites
 
+_MOST = 1024  # iterations of a strip
+
 
 class _SplitLoop(ABC):
     phase = Phase.LOOPS
     targets = ALL_TARGETS
+    _neutral: tuple[int, ...] = (1,)
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """The loops that the user wrote (or their parts)."""
@@ -47,7 +50,7 @@ class _SplitLoop(ABC):
         """Needs a counted loop of step 1 without declarations that an opaque region uses."""
         found = loop_nest(kernel.body, site.label)
         factor = params.get("factor")
-        if found is None or not isinstance(factor, int) or factor < 0:
+        if found is None or not isinstance(factor, int) or factor in self._neutral or not 0 <= factor <= _MOST:
             return Refusal("there is no such loop or factor")
         loop = found[1]
         if factor == 0:
@@ -93,6 +96,7 @@ class Strip(_SplitLoop):
     """
 
     name = "strip"
+    _neutral = (0, 1)
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
         """Powers of two."""

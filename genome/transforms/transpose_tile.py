@@ -11,7 +11,7 @@ from genome.ir.expr import Index, names
 from genome.ir.kernel import Exchange, Kernel
 from genome.ir.poly import poly
 from genome.ir.stmt import Assign, Decl, Space, expressions, written_names
-from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
+from genome.transforms.base import ALL_TARGETS, MOST_PAD, Context, Params, Phase, Refusal
 from genome.transforms.sites import axis_sites
 
 
@@ -47,7 +47,7 @@ class TransposeTile:
         store, pad, width = _store(kernel), params.get("pad"), params.get("width", 1)
         if store is None or store.array != site.label:
             return Refusal("the body is more than private values and one plain store")
-        if not isinstance(pad, int) or pad < 0 or width not in (1, 2, 4):
+        if not isinstance(pad, int) or not 0 <= pad <= MOST_PAD or width not in (1, 2, 4):
             return Refusal("there is no such padding or width")
         if any(axis.lanes for axis in kernel.axes):
             return Refusal("the block shares instances already")
