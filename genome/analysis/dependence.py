@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from genome.analysis.effects import base_name, is_pure, locals_of
+from genome.analysis.effects import is_pure, locals_of
 from genome.ir.expr import Expr, Index, Var, names, rewrite
 from genome.ir.stmt import (
     Assign,
@@ -22,6 +22,7 @@ from genome.ir.stmt import (
     Loop,
     Opaque,
     Stmt,
+    base_name,
     expressions,
     flatten,
     map_exprs,

@@ -8,7 +8,6 @@ thread-dependent control, depends on the thread.
 
 from __future__ import annotations
 
-from genome.analysis.effects import base_name
 from genome.ir.expr import Expr, Index, Var, names, walk
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import (
@@ -22,6 +21,7 @@ from genome.ir.stmt import (
     Space,
     Stmt,
     VectorLoad,
+    base_name,
     flatten,
     written_names,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from genome.ir.expr import Call, Expr, Index, Var, accesses, walk
+from genome.ir.expr import Call, Expr, Index, Var, accesses, calls, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import PURE
 from genome.ir.stmt import (
@@ -28,9 +29,10 @@ from genome.ir.stmt import (
 
 def is_pure(expr: Expr) -> bool:
     """True if evaluating it twice, or not at all, changes nothing."""
-    return all(node.function in PURE for node in walk(expr) if isinstance(node, Call))
+    return all(call.function in PURE for call in calls(expr))
 
 
+@lru_cache(maxsize=8192)
 def reads_of(stmt: Stmt) -> tuple[Index, ...]:
     """Array elements that the statement itself reads: those of its values, of subscripts, and of compound targets."""
     found: dict[Index, None] = {}
@@ -65,6 +67,7 @@ class Effects:
     calls: bool
 
 
+@lru_cache(maxsize=4096)
 def effects(body: Body) -> Effects:
     """Effects of a body, nested statements included."""
     reads: dict[Index, None] = {}
@@ -95,6 +98,7 @@ _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.MULTILINE)
 _INDICES = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b")
 
 
+@lru_cache(maxsize=64)
 def cooperates(kernel: Kernel) -> bool:
     """True if the kernel as the user wrote it may rely on which threads form a block or a warp: they share memory,
     synchronise or exchange values, in the body or in a helper.
@@ -182,14 +186,3 @@ def loop_nest(body: Body, var: str) -> tuple[tuple[Loop, ...], Loop] | None:
             if inner is not None:
                 return inner
     return None
-
-
-def base_name(target: Expr) -> str:
-    """Name of the variable or array that a target writes to."""
-    node = target
-    while not isinstance(node, (Var, Index)):
-        below = getattr(node, "base", None) or getattr(node, "operand", None)
-        if below is None:
-            return "?"
-        node = below
-    return node.name if isinstance(node, Var) else node.array

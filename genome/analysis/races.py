@@ -61,10 +61,10 @@ class _State:
                 self.targets.clear()
                 self.updated.clear()
             elif isinstance(stmt, Loop):
-                # Twice: the second pass sees what the first left behind at the back edge.
                 before = self._copy()
-                for _ in range(2):
-                    self.body(stmt.body)
+                self.body(stmt.body)
+                if self._copy() != before:
+                    self.body(stmt.body)  # sees what the first pass left behind at the back edge
                 if not stmt.trip:
                     self._merge(before)
             elif isinstance(stmt, If):
@@ -151,7 +151,8 @@ class _Exchange:
             elif isinstance(stmt, Loop):
                 self._touch(replace(stmt, body=()), who)
                 before = self.seen
-                for _ in range(2):
+                self.body(stmt.body, stmt.origin or who)
+                if self.seen != before:
                     self.body(stmt.body, stmt.origin or who)
                 if not stmt.trip:
                     self._merge(before)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from genome.analysis.access import MemorySpace, VariableKind
-from genome.analysis.effects import base_name
 from genome.ir.expr import Cast, Const, Expr, Index, Unary, Var, names, rewrite, substitute, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Assign, Body, Decl, Loop, Opaque, Space, Stmt, expressions, flatten, writes
+from genome.ir.stmt import Assign, Body, Decl, Loop, Opaque, Space, Stmt, base_name, expressions, flatten, writes
 from genome.ir.types import BUILTIN_INDICES, FLOAT_TYPES, INTEGER_TYPES, canonical, infer
 
 _LARGEST = 200  # nodes; longer values are not put into their uses

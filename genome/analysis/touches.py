@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from genome.analysis.effects import reads_of
-from genome.ir.expr import Call, Index, Unary, names, walk
+from genome.ir.expr import Call, Index, Unary, calls, names
 from genome.ir.print_functions import ATOMICS, PURE
 from genome.ir.stmt import Body, ExprStmt, Opaque, expressions, flatten, writes
 
@@ -39,6 +40,7 @@ def atomic_target(call: Call) -> str:
     return names(call.args[0])[0] if call.args and names(call.args[0]) else ""
 
 
+@lru_cache(maxsize=8192)
 def touches(body: Body, pointers: frozenset[str]) -> Touches:
     """What a body does to the arrays behind pointer parameters.
 
@@ -53,7 +55,7 @@ def touches(body: Body, pointers: frozenset[str]) -> Touches:
         if isinstance(stmt, Opaque):
             read |= set(stmt.reads)
             written |= set(stmt.writes)
-        for node in (node for expr in expressions(stmt) for node in walk(expr) if isinstance(node, Call)):
+        for node in (call for expr in expressions(stmt) for call in calls(expr)):
             if node.function in ATOMICS:
                 written.add(atomic_target(node))
                 if isinstance(stmt, ExprStmt) and stmt.value == node and atomic_target(node) not in _others(node):

@@ -9,12 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from genome.analysis.access import MemorySpace, VariableKind
-from genome.analysis.effects import base_name
 from genome.analysis.facts import Uniformity
 from genome.analysis.scope import Scope
 from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, children, walk
 from genome.ir.print_functions import PURE
-from genome.ir.stmt import Assign, Body, Decl, ExprStmt, If, Loop, Opaque, Space, Stmt, VectorLoad, flatten, writes
+from genome.ir.stmt import (
+    Assign,
+    Body,
+    Decl,
+    ExprStmt,
+    If,
+    Loop,
+    Opaque,
+    Space,
+    Stmt,
+    VectorLoad,
+    base_name,
+    flatten,
+    writes,
+)
 
 _ORDER = tuple(Uniformity)
 _RANK = {level: position for position, level in enumerate(_ORDER)}

@@ -1,42 +1,56 @@
 """Immutable, hashable C expressions.
 
-Structural equality answers "same address, same value"; the hash is computed once per node, since transforms
-use expressions as dictionary keys all the time. Nodes are small dataclasses without behaviour; the functions
-below walk and rewrite them.
+Structural equality answers "same address, same value". Nodes are small dataclasses; what analyses ask of them all the
+time (their children, nodes, names and accesses) is kept with them, see ``genome.ir.node``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+
+from genome.ir.node import Node, Shared, once
 
 
-@dataclass(frozen=True, eq=False)
-class Expr:
+class Expr(Node, metaclass=Shared):
     """Base of all expressions. Two expressions are equal when they have the same shape and the same leaves."""
 
-    def _key(self) -> tuple[Any, ...]:
-        key = self.__dict__.get("_cached_key")
-        if key is None:
-            key = tuple(value for name, value in self.__dict__.items() if not name.startswith("_"))
-            object.__setattr__(self, "_cached_key", key)
-        return key
+    @once
+    def _children(self) -> tuple[Expr, ...]:
+        match self:
+            case Binary(left=left, right=right):
+                return (left, right)
+            case Index(subscripts=parts) | Call(args=parts):
+                return parts
+            case Unary(operand=operand) | Cast(operand=operand):
+                return (operand,)
+            case Select(condition=condition, then=then, other=other):
+                return (condition, then, other)
+            case Member(base=base):
+                return (base,)
+        return ()
 
-    def __hash__(self) -> int:
-        value = self.__dict__.get("_cached_hash")
-        if value is None:
-            value = hash((type(self).__name__, self._key()))
-            object.__setattr__(self, "_cached_hash", value)
-        return value
+    @once
+    def _nodes(self) -> tuple[Expr, ...]:
+        return (self, *chain.from_iterable([child._nodes for child in self._children]))
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if type(self) is not type(other) or hash(self) != hash(other):
-            return False
-        assert isinstance(other, Expr)
-        return self._key() == other._key()
+    @once
+    def _names(self) -> tuple[str, ...]:
+        if isinstance(self, Var):
+            return (self.name,)
+        own = (self.array,) if isinstance(self, Index) else ()
+        return tuple(dict.fromkeys(chain(own, *[child._names for child in self._children])))
+
+    @once
+    def _accesses(self) -> tuple[Index, ...]:
+        own = (self,) if isinstance(self, Index) else ()
+        return tuple(chain(own, *[child._accesses for child in self._children]))
+
+    @once
+    def _calls(self) -> tuple[Call, ...]:
+        own = (self,) if isinstance(self, Call) else ()
+        return tuple(chain(own, *[child._calls for child in self._children]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,90 +148,64 @@ def integer(value: int) -> Expr:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Direct sub-expressions, left to right."""
-    found: tuple[Expr, ...] | None = expr.__dict__.get("_children")
-    if found is None:
-        found = _children(expr)
-        object.__setattr__(expr, "_children", found)
-    return found
-
-
-def _children(expr: Expr) -> tuple[Expr, ...]:
-    match expr:
-        case Unary(operand=operand) | Cast(operand=operand):
-            return (operand,)
-        case Binary(left=left, right=right):
-            return (left, right)
-        case Index(subscripts=parts) | Call(args=parts):
-            return parts
-        case Select(condition=condition, then=then, other=other):
-            return (condition, then, other)
-        case Member(base=base):
-            return (base,)
-    return ()
+    return expr._children
 
 
 def walk(expr: Expr) -> tuple[Expr, ...]:
-    """Every node of the expression, parents first; kept with the node, since analyses ask for it all the time."""
-    found: tuple[Expr, ...] | None = expr.__dict__.get("_nodes")
-    if found is None:
-        found = (expr, *(node for child in children(expr) for node in walk(child)))
-        object.__setattr__(expr, "_nodes", found)
-    return found
-
-
-def rewrite(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
-    """Bottom-up rewrite: ``function`` sees each node after its children were rewritten. Unchanged nodes are shared."""
-    match expr:
-        case Var() | Const():
-            return function(expr)
-        case Unary(op, operand):
-            new = rewrite(operand, function)
-            node: Expr = expr if new is operand else Unary(op, new)
-        case Cast(ctype, operand, rounds):
-            new = rewrite(operand, function)
-            node = expr if new is operand else Cast(ctype, new, rounds)
-        case Binary(op, left, right):
-            a, b = rewrite(left, function), rewrite(right, function)
-            node = expr if a is left and b is right else Binary(op, a, b)
-        case Index(array, subscripts):
-            parts = tuple(rewrite(part, function) for part in subscripts)
-            node = expr if all(a is b for a, b in zip(parts, subscripts, strict=True)) else Index(array, parts)
-        case Call(name, args):
-            parts = tuple(rewrite(part, function) for part in args)
-            node = expr if all(a is b for a, b in zip(parts, args, strict=True)) else Call(name, parts)
-        case Select(condition, then, other):
-            c, t, o = rewrite(condition, function), rewrite(then, function), rewrite(other, function)
-            node = expr if c is condition and t is then and o is other else Select(c, t, o)
-        case Member(base, name):
-            new = rewrite(base, function)
-            node = expr if new is base else Member(new, name)
-        case _:
-            node = expr
-    return function(node)
-
-
-def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
-    """Replaces variables by expressions (array names are not variables)."""
-    return rewrite(expr, lambda node: values.get(node.name, node) if isinstance(node, Var) else node)
+    """Every node of the expression, parents first."""
+    return expr._nodes
 
 
 def names(expr: Expr) -> tuple[str, ...]:
     """Names of variables and arrays used, in order of first use."""
-    found: tuple[str, ...] | None = expr.__dict__.get("_names")
-    if found is None:
-        nodes = (node for node in walk(expr) if isinstance(node, Var | Index))
-        found = tuple(dict.fromkeys(node.name if isinstance(node, Var) else node.array for node in nodes))
-        object.__setattr__(expr, "_names", found)
-    return found
+    return expr._names
 
 
 def accesses(expr: Expr) -> tuple[Index, ...]:
     """Every array element that the expression reads, parents first."""
-    found: tuple[Index, ...] | None = expr.__dict__.get("_accesses")
-    if found is None:
-        found = tuple(node for node in walk(expr) if isinstance(node, Index))
-        object.__setattr__(expr, "_accesses", found)
-    return found
+    return expr._accesses
+
+
+def calls(expr: Expr) -> tuple[Call, ...]:
+    """Every call in the expression, parents first."""
+    return expr._calls
+
+
+def rewrite(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
+    """Bottom-up rewrite: ``function`` sees each node after its children were rewritten. Unchanged nodes are shared."""
+    old = expr._children
+    return function(_with_children(expr, [rewrite(child, function) for child in old]) if old else expr)
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """Replaces variables by expressions (array names are not variables). Unchanged nodes are shared."""
+    if values.keys().isdisjoint(expr._names):
+        return expr
+    if isinstance(expr, Var):
+        return values[expr.name]
+    return _with_children(expr, [substitute(child, values) for child in expr._children])
+
+
+def _with_children(expr: Expr, parts: Sequence[Expr]) -> Expr:
+    """The expression with other children; the same object where they are the same."""
+    if all(new is old for new, old in zip(parts, expr._children, strict=True)):
+        return expr
+    match expr:
+        case Binary(op=op):
+            return Binary(op, *parts)
+        case Index(array=array):
+            return Index(array, tuple(parts))
+        case Call(function=function):
+            return Call(function, tuple(parts))
+        case Unary(op=op):
+            return Unary(op, *parts)
+        case Cast(ctype=ctype, rounds=rounds):
+            return Cast(ctype, parts[0], rounds)
+        case Select():
+            return Select(*parts)
+        case Member(field=field):
+            return Member(parts[0], field)
+    return expr
 
 
 def conjunction(terms: list[Expr]) -> Expr | None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 from genome.ir.expr import Binary, Cast, Const, Expr, Index, Unary, Var, names, rewrite
 from genome.ir.kernel import Kernel
@@ -25,8 +27,7 @@ _LONG = frozenset({"long", "unsigned long", "size_t", "long long", "unsigned lon
 _NARROW = frozenset({"bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int"})
 
 
-@dataclass(frozen=True)
-class _Term:
+class _Term(NamedTuple):
     """One summand: ``sign * value``."""
 
     sign: int
@@ -36,11 +37,11 @@ class _Term:
 def settle_indices(kernel: Kernel) -> Kernel:
     """The kernel with its indices in printing form; the last rewrite before printing."""
     types = name_types(kernel) | {decl.name: canonical(decl.ctype) for decl in kernel.firsts}
-    form = _Form(kernel.firsts, types)
+    form = _Form(tuple(found for decl in kernel.firsts if (found := _first(decl)) is not None), types, {})
     body = form.body(kernel.body, {}, 0)
     tail = None if kernel.tail is None else form.body(kernel.tail, {}, 0)
     settled = replace(kernel, body=body, tail=tail)
-    used = settled.used_names()
+    used = settled.used_names
     firsts = tuple(decl for decl in kernel.firsts if decl.name in used)
     late = {decl.name for decl in firsts if decl.init is not None and set(names(decl.init)) & _bases(kernel)}
     settled = replace(settled, body=map_stmts(settled.body, lambda stmt: _with_firsts(stmt, firsts, late)))
@@ -63,10 +64,28 @@ def _with_firsts(stmt: Stmt, firsts: tuple[Decl, ...], late: set[str]) -> Body:
     return (replace(stmt, body=(first, *mine, *rest)),)
 
 
+class _First(NamedTuple):
+    """A thread's first index, ``name = base + digit ...``, and the names without which no sum holds it."""
+
+    name: str
+    base: Var
+    digit: Expr
+    needs: frozenset[str]
+
+
+def _first(decl: Decl) -> _First | None:
+    assert decl.init is not None
+    base, *digits = (term.value for term in _terms(decl.init))
+    if not digits or not isinstance(base, Var):
+        return None
+    return _First(decl.name, base, digits[0], frozenset((base.name, *names(digits[0]))))
+
+
 @dataclass(frozen=True)
 class _Form:
-    firsts: tuple[Decl, ...]
+    firsts: tuple[_First, ...]
     types: Mapping[str, str]
+    named: dict[Expr, Expr]  # sums whose first indices have their names already
 
     def body(self, body: Body, depths: Mapping[str, int], depth: int) -> Body:
         scope = dict(depths)
@@ -93,7 +112,8 @@ class _Form:
     def _expr(self, expr: Expr, depths: Mapping[str, int]) -> Expr:
         def visit(node: Expr) -> Expr:
             if isinstance(node, Binary) and node.op in ("+", "-"):
-                return self._named(node)
+                found = self.named.get(node)
+                return found if found is not None else self.named.setdefault(node, self._named(node))
             if isinstance(node, Index):
                 return Index(node.array, tuple(self._ordered(part, depths) for part in node.subscripts))
             return node
@@ -102,13 +122,10 @@ class _Form:
 
     def _named(self, node: Expr) -> Expr:
         """``m * base + m * thread * inner`` in a sum becomes ``m * first``."""
-        for decl in self.firsts:
-            terms = _terms(node)
-            assert decl.init is not None
-            base, *digits = (term.value for term in _terms(decl.init))
-            if not digits or not any(_holds(term.value, base) for term in terms):
+        for first in self.firsts:
+            if not first.needs.issubset(names(node)):
                 continue
-            found = _pair(terms, base, digits[0], Var(decl.name))
+            found = _pair(_terms(node), first.base, first.digit, Var(first.name))
             if found is not None:
                 node = _sum(found)
         return node
@@ -174,6 +191,7 @@ def _pair(terms: list[_Term], base: Expr, digit: Expr, first: Expr) -> list[_Ter
 _Factors = tuple[str, int, tuple[Expr, ...]]
 
 
+@lru_cache(maxsize=4096)
 def _factors(expr: Expr) -> _Factors:
     """(64-bit cast of one factor, product of literals, other factors in a fixed order)."""
     cast, number, rest = "", 1, []
@@ -210,10 +228,6 @@ def _product(first: Expr, multiplier: _Factors) -> Expr:
     for factor in factors:
         result = Binary("*", result, factor)
     return result if number == 1 else Binary("*", result, Const(str(number)))
-
-
-def _holds(expr: Expr, base: Expr) -> bool:
-    return isinstance(base, Var) and base.name in names(expr)
 
 
 def _depth(expr: Expr, depths: Mapping[str, int]) -> int:

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from genome.ir.expr import Expr, names
-from genome.ir.stmt import Body, Decl, Loop, Opaque, expressions, flatten
+from genome.ir.expr import Expr
+from genome.ir.node import Node, once
+from genome.ir.stmt import Body, Decl, Loop, used_names
 from genome.sizes import SizeExpr
 
 
@@ -150,8 +151,8 @@ class Holds:
 Condition = Divisible | Equals | AtLeast | Aligned | Holds
 
 
-@dataclass(frozen=True)
-class Kernel:
+@dataclass(frozen=True, eq=False)
+class Kernel(Node):
     """One ``__global__`` function.
 
     Attributes:
@@ -234,22 +235,14 @@ class Kernel:
 
     def fresh(self, base: str) -> str:
         """A name that nothing in the kernel uses: ``base``, else ``base_2``, ``base_3``, ..."""
-        used = self.used_names()
+        used = self.used_names
         if base not in used:
             return base
         return next(name for number in range(2, 10_000) if (name := f"{base}_{number}") not in used)
 
-    def used_names(self) -> set[str]:
+    @once
+    def used_names(self) -> frozenset[str]:
         """Every name that the kernel declares or uses."""
         used = {self.name, *(param.name for param in self.params), *(axis.name for axis in self.axes)}
         used |= {decl.name for decl in self.shared} | {name for name, _ in self.macros}
-        for stmt in flatten(self.prologue + self.whole):
-            for expr in expressions(stmt):
-                used.update(names(expr))
-            if isinstance(stmt, Loop):
-                used.add(stmt.var)
-            elif isinstance(stmt, Decl):
-                used.add(stmt.name)
-            elif isinstance(stmt, Opaque):
-                used.update(stmt.reads, stmt.writes, stmt.declares)
-        return used
+        return used_names(self.prologue + self.whole) | used

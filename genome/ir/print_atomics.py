@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from genome.ir.print_tokens import tokenize
+from genome.ir.print_tokens import words
 
 _SPACES = ("__global", "__local")
 _OVERLOAD = "__attribute__((overloadable))"
@@ -32,9 +32,8 @@ def definitions(text: str) -> str:
     ``evo_atomicAdd_float`` is for floats; ``evo_atomicAdd``, which translated text calls without knowing the type, has
     a definition for every type. Each exists for both address spaces.
     """
-    words = {token.text for token in tokenize(text) if token.kind == "word" and token.text.startswith("evo_")}
     parts: list[str] = []
-    for name in sorted(words):
+    for name in sorted(word for word in words(text) if word.startswith("evo_")):
         plain, _, kind = name.removeprefix("evo_").partition("_")
         if plain == "abs":
             parts += [_absolute(ctype) for ctype in ("int", "long", "float", "double")]

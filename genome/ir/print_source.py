@@ -18,7 +18,7 @@ from genome.ir.print_names import (
 from genome.ir.print_opencl import translate_statement
 from genome.ir.print_standard import standard_definitions
 from genome.ir.print_stmt import INDENT, StmtPrinter
-from genome.ir.print_tokens import tokenize
+from genome.ir.print_tokens import words
 from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, writes
 from genome.ir.types import VECTOR_TYPES, canonical
 from genome.variant import Target
@@ -175,8 +175,7 @@ def _preamble(kernel: Kernel, target: Target, text: str) -> str:
 
 def _renamed(kernel: Kernel, text: str) -> list[str]:
     """Macros that move the user's names out of the way of OpenCL C's own, which the printed text spells otherwise."""
-    words = {token.text for token in tokenize(text) if token.kind == "word"}
-    return [f"#define {name} {name}_" for name in sorted(words & _reserved(kernel))]
+    return [f"#define {name} {name}_" for name in sorted(words(text) & _reserved(kernel))]
 
 
 def _reserved(kernel: Kernel) -> frozenset[str]:

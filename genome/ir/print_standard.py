@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from genome.ir.print_tokens import tokenize
+from genome.ir.print_tokens import words
 from genome.ir.types import CONSTANTS
 
 STANDARD_TYPES = {
@@ -18,9 +18,9 @@ STANDARD_TYPES = {
 
 def standard_definitions(text: str) -> str:
     """CUDA definitions of the standard types and constants that the text uses and does not declare itself."""
-    words = {token.text for token in tokenize(text) if token.kind == "word"}
-    types = [name for name in STANDARD_TYPES if name in words and not _declares(text, name)]
-    constants = [name for name in CONSTANTS if name in words]
+    used = words(text)
+    types = [name for name in STANDARD_TYPES if name in used and not _declares(text, name)]
+    constants = [name for name in CONSTANTS if name in used]
     return "".join(
         [f"typedef {STANDARD_TYPES[name]} {name};\n" for name in types]
         + [f"#ifndef {name}\n#define {name} {CONSTANTS[name][1]}\n#endif\n" for name in constants]

@@ -5,11 +5,17 @@ A body is a tuple of statements. Private and shared arrays keep their dimensions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
+from typing import TypeVar
 
-from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, substitute
+from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, names, substitute
+from genome.ir.node import Node, once
+
+S = TypeVar("S", bound="Stmt")
+T = TypeVar("T")
 
 
 class LoopRole(StrEnum):
@@ -33,8 +39,8 @@ class Space(StrEnum):
     SHARED = "shared"
 
 
-@dataclass(frozen=True)
-class Stmt:
+@dataclass(frozen=True, eq=False)
+class Stmt(Node):
     """Base of all statements.
 
     Attributes:
@@ -43,8 +49,68 @@ class Stmt:
 
     line: int = field(default=0, compare=False, repr=False, kw_only=True)
 
+    @once
+    def _inside(self) -> Body:
+        match self:
+            case Loop(body=body):
+                return body
+            case If(then=then, orelse=orelse):
+                return then + orelse
+        return ()
 
-@dataclass(frozen=True)
+    @once
+    def _nodes(self) -> tuple[Stmt, ...]:
+        return (self, *chain.from_iterable([stmt._nodes for stmt in self._inside]))
+
+    @once
+    def _expressions(self) -> tuple[Expr, ...]:
+        match self:
+            case Assign(target=target, value=value):
+                return (target, value)
+            case Loop(lower=lower, upper=upper):
+                return (lower, upper)
+            case Decl(init=init):
+                return () if init is None else (init,)
+            case If(condition=condition):
+                return (condition,)
+            case VectorLoad(targets=targets, source=source):
+                return (*targets, source)
+            case VectorStore(target=target, values=values):
+                return (target, *values)
+            case ExprStmt(value=value):
+                return (value,)
+        return ()
+
+    @once
+    def _names(self) -> frozenset[str]:
+        own: tuple[str, ...] = ()
+        match self:
+            case Loop(var=name) | Decl(name=name):
+                own = (name,)
+            case Opaque(reads=reads, writes=writes, declares=declares):
+                own = (*reads, *writes, *declares)
+        used = [names(expr) for expr in self._expressions]
+        return frozenset(chain(own, *used, *[stmt._names for stmt in self._inside]))
+
+    @once
+    def _writes(self) -> tuple[Expr, ...]:
+        match self:
+            case Assign(target=target):
+                return (target,)
+            case VectorLoad(targets=targets):
+                return targets
+            case VectorStore(target=target, values=values):
+                first, last = target.subscripts[:-1], target.subscripts[-1]
+                return tuple(Index(target.array, (*first, _plus(last, lane))) for lane in range(len(values)))
+        return ()
+
+    @once
+    def _written(self) -> tuple[str, ...]:
+        own = self.writes if isinstance(self, Opaque) else tuple([base_name(target) for target in self._writes])
+        return tuple(dict.fromkeys(chain(own, *[stmt._written for stmt in self._inside])))
+
+
+@dataclass(frozen=True, eq=False)
 class Loop(Stmt):
     """``for (ctype var = lower; var < upper; var += step) body``.
 
@@ -75,7 +141,7 @@ class Loop(Stmt):
         return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Decl(Stmt):
     """``[__shared__] ctype name[dims] = init;``."""
 
@@ -87,7 +153,7 @@ class Decl(Stmt):
     const: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Assign(Stmt):
     """``target op value;`` with op one of ``= += -= *= /= ...``; the target is a Var, an Index or a Member."""
 
@@ -96,7 +162,7 @@ class Assign(Stmt):
     op: str = "="
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class If(Stmt):
     """``if (condition) then else orelse``."""
 
@@ -105,12 +171,12 @@ class If(Stmt):
     orelse: tuple[Stmt, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Barrier(Stmt):
     """``__syncthreads()``."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VectorLoad(Stmt):
     """``targets[0..w-1] = source[0..w-1]`` as one wide access; ``source`` is the first of w adjacent elements."""
 
@@ -118,7 +184,7 @@ class VectorLoad(Stmt):
     source: Index
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VectorStore(Stmt):
     """``target[0..w-1] = values[0..w-1]`` as one wide access; ``target`` is the first of w adjacent elements."""
 
@@ -126,14 +192,14 @@ class VectorStore(Stmt):
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExprStmt(Stmt):
     """A call for its effect: ``atomicAdd(&h[i], 1);``."""
 
     value: Expr
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Opaque(Stmt):
     """Original text that the engine does not look into: it gates transforms, not parsing.
 
@@ -157,61 +223,46 @@ Body = tuple[Stmt, ...]
 
 def flatten(body: Body) -> Iterator[Stmt]:
     """Every statement, parents first, in program order."""
-    for stmt in body:
-        yield stmt
-        if isinstance(stmt, Loop):
-            yield from flatten(stmt.body)
-        elif isinstance(stmt, If):
-            yield from flatten(stmt.then)
-            yield from flatten(stmt.orelse)
+    return chain.from_iterable([stmt._nodes for stmt in body])
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions of the statement itself, not those of nested statements."""
-    match stmt:
-        case Loop(lower=lower, upper=upper):
-            return (lower, upper)
-        case Decl(init=init):
-            return () if init is None else (init,)
-        case Assign(target=target, value=value):
-            return (target, value)
-        case If(condition=condition):
-            return (condition,)
-        case VectorLoad(targets=targets, source=source):
-            return (*targets, source)
-        case VectorStore(target=target, values=values):
-            return (target, *values)
-        case ExprStmt(value=value):
-            return (value,)
-    return ()
+    return stmt._expressions
+
+
+def used_names(body: Body) -> frozenset[str]:
+    """Every name that the statements declare or use, nested ones included."""
+    return frozenset(chain(*[stmt._names for stmt in body]))
 
 
 def map_exprs(stmt: Stmt, function: Callable[[Expr], Expr]) -> Stmt:
-    """The statement with ``function`` applied to each whole expression of it and of nested statements."""
+    """The statement with ``function`` applied to each whole expression of it and of nested statements.
+
+    Like all rewrites of this file it gives back the same object where nothing changed.
+    """
     match stmt:
-        case Loop():
-            return replace(
-                stmt, lower=function(stmt.lower), upper=function(stmt.upper), body=map_body(stmt.body, function)
-            )
+        case Assign(target, value):
+            return with_fields(stmt, target=function(target), value=function(value))
+        case Loop(lower=lower, upper=upper, body=body):
+            return with_fields(stmt, lower=function(lower), upper=function(upper), body=map_body(body, function))
         case Decl(init=Expr() as init):
-            return replace(stmt, init=function(init))
-        case Assign():
-            return replace(stmt, target=function(stmt.target), value=function(stmt.value))
-        case If():
-            then, orelse = map_body(stmt.then, function), map_body(stmt.orelse, function)
-            return replace(stmt, condition=function(stmt.condition), then=then, orelse=orelse)
+            return with_fields(stmt, init=function(init))
+        case If(condition, then, orelse):
+            then, orelse = map_body(then, function), map_body(orelse, function)
+            return with_fields(stmt, condition=function(condition), then=then, orelse=orelse)
         case VectorLoad(targets, source):
-            return replace(stmt, targets=tuple(function(t) for t in targets), source=_index(function(source)))
+            return with_fields(stmt, targets=_shared(targets, map(function, targets)), source=_index(function(source)))
         case VectorStore(target, values):
-            return replace(stmt, target=_index(function(target)), values=tuple(function(v) for v in values))
+            return with_fields(stmt, target=_index(function(target)), values=_shared(values, map(function, values)))
         case ExprStmt(value):
-            return replace(stmt, value=function(value))
+            return with_fields(stmt, value=function(value))
     return stmt
 
 
 def map_body(body: Body, function: Callable[[Expr], Expr]) -> Body:
     """``map_exprs`` over a body."""
-    return tuple(map_exprs(stmt, function) for stmt in body)
+    return _shared(body, [map_exprs(stmt, function) for stmt in body])
 
 
 def map_stmts(body: Body, function: Callable[[Stmt], Body]) -> Body:
@@ -219,11 +270,11 @@ def map_stmts(body: Body, function: Callable[[Stmt], Body]) -> Body:
     result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, Loop):
-            stmt = replace(stmt, body=map_stmts(stmt.body, function))
+            stmt = with_fields(stmt, body=map_stmts(stmt.body, function))
         elif isinstance(stmt, If):
-            stmt = replace(stmt, then=map_stmts(stmt.then, function), orelse=map_stmts(stmt.orelse, function))
+            stmt = with_fields(stmt, then=map_stmts(stmt.then, function), orelse=map_stmts(stmt.orelse, function))
         result.extend(function(stmt))
-    return tuple(result)
+    return _shared(body, result)
 
 
 def substitute_body(body: Body, values: Mapping[str, Expr]) -> Body:
@@ -231,32 +282,38 @@ def substitute_body(body: Body, values: Mapping[str, Expr]) -> Body:
     return map_body(body, lambda expr: substitute(expr, values))
 
 
+def with_fields(stmt: S, **fields: object) -> S:
+    """``dataclasses.replace`` that gives back the same statement where its fields hold these very objects."""
+    if all(getattr(stmt, name) is value for name, value in fields.items()):
+        return stmt
+    return replace(stmt, **fields)  # type: ignore[arg-type]
+
+
+def _shared(old: tuple[T, ...], new: Iterable[T]) -> tuple[T, ...]:
+    """The new items; the old tuple where they are the same objects."""
+    items = tuple(new)
+    return old if len(items) == len(old) and all(a is b for a, b in zip(items, old, strict=True)) else items
+
+
 def writes(stmt: Stmt) -> tuple[Expr, ...]:
     """What the statement itself writes: Var, Index or Member targets."""
-    match stmt:
-        case Assign(target=target):
-            return (target,)
-        case VectorLoad(targets=targets):
-            return targets
-        case VectorStore(target=target, values=values):
-            first, last = target.subscripts[:-1], target.subscripts[-1]
-            return tuple(Index(target.array, (*first, _plus(last, lane))) for lane in range(len(values)))
-    return ()
+    return stmt._writes
 
 
 def written_names(body: Body) -> tuple[str, ...]:
     """Names of variables and arrays that the body writes, opaque regions included, in order."""
-    found: dict[str, None] = {}
-    for stmt in flatten(body):
-        for target in writes(stmt):
-            base = target
-            while not isinstance(base, (Var, Index)):
-                base = getattr(base, "base", None) or getattr(base, "operand", None) or Var("?")
-            found.setdefault(base.name if isinstance(base, Var) else base.array)
-        if isinstance(stmt, Opaque):
-            for name in stmt.writes:
-                found.setdefault(name)
-    return tuple(found)
+    return tuple(dict.fromkeys(chain.from_iterable([stmt._written for stmt in body])))
+
+
+def base_name(target: Expr) -> str:
+    """Name of the variable or array that a target writes to; ``?`` where it has none."""
+    node = target
+    while not isinstance(node, (Var, Index)):
+        below = getattr(node, "base", None) or getattr(node, "operand", None)
+        if below is None:
+            return "?"
+        node = below
+    return node.name if isinstance(node, Var) else node.array
 
 
 def _plus(expr: Expr, lane: int) -> Expr:

@@ -75,7 +75,7 @@ class NameSource:
     """Fresh names for the values that one rewrite creates in a kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self._used = kernel.used_names()
+        self._used = set(kernel.used_names)
 
     def fresh(self, base: str) -> str:
         """``base``, else ``base_2``, ``base_3``, ...; never the same twice."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 
 from genome.analysis.effects import effects, element_type
@@ -64,16 +65,15 @@ class SharedTile:
         pad = params.get("pad", 0)
         if not isinstance(pad, int) or not 0 <= pad <= MOST_PAD or params.get("transpose", 0) not in (0, 1):
             return Refusal("there is no such padding or layout")
-        try:
-            _Staging(kernel, site.label, context).plan()
-        except (FootprintError, _Refused) as error:
-            return Refusal(str(error), error.grant if isinstance(error, _Refused) else "")
-        return None
+        plan = _plan(kernel, site.label, context.assumptions.no_alias)
+        return plan if isinstance(plan, Refusal) else None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Stages the array."""
-        staging = _Staging(kernel, site.label, context)
-        return staging.apply(int(params.get("pad", 0)), bool(params.get("transpose", 0)))
+        plan = _plan(kernel, site.label, context.assumptions.no_alias)
+        assert isinstance(plan, _Plan)
+        staging = _Staging(kernel, site.label, context.assumptions.no_alias)
+        return staging.apply(plan, int(params.get("pad", 0)), bool(params.get("transpose", 0)))
 
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
@@ -96,11 +96,22 @@ class _Plan:
     offsets: tuple[tuple[int, ...], ...]
 
 
+@lru_cache(maxsize=256)
+def _plan(kernel: Kernel, array: str, no_alias: bool) -> _Plan | Refusal:
+    """The plan, which no parameter changes: made once for the checks of all their values and the rewrite."""
+    try:
+        return _Staging(kernel, array, no_alias).plan()
+    except FootprintError as error:
+        return Refusal(str(error))
+    except _Refused as error:
+        return Refusal(str(error), error.grant)
+
+
 class _Staging:
     """Plans and writes the staging of one array in one kernel."""
 
-    def __init__(self, kernel: Kernel, array: str, context: Context) -> None:
-        self.kernel, self.array, self.context = kernel, array, context
+    def __init__(self, kernel: Kernel, array: str, no_alias: bool) -> None:
+        self.kernel, self.array, self.no_alias = kernel, array, no_alias
 
     def plan(self) -> _Plan:
         region, enclosing = self._region()
@@ -175,7 +186,7 @@ class _Staging:
             raise _Refused(f"{self.array} is written by the kernel")
         pointers = {param.name for param in self.kernel.params if param.pointer}
         stored = [access.array for access in seen.stores if access.array in pointers]
-        if stored and not self.context.assumptions.no_alias:
+        if stored and not self.no_alias:
             raise _Refused(f"{stored[0]} is written in the region and may overlap {self.array}", "assume.no_alias")
         for stmt in flatten(body):
             if isinstance(stmt, If) and self._reads((stmt,)):
@@ -202,8 +213,7 @@ class _Staging:
         """The region without cooperative copies and barriers that earlier genes put there."""
         return tuple(stmt for stmt in body if not isinstance(stmt, Barrier) and not _is_copy(stmt))
 
-    def apply(self, pad: int, transpose: bool) -> Kernel:
-        plan = self.plan()
+    def apply(self, plan: _Plan, pad: int, transpose: bool) -> Kernel:
         kernel, thread = with_thread_id(self.kernel)
         box = plan.box
         sizes = [box.size(d) + max(row[d] for row in plan.offsets) for d in range(len(box.strides))]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from genome.analysis.effects import base_name, reads_of
+from genome.analysis.effects import reads_of
 from genome.genes import Site
 from genome.ir.expr import names
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Decl, Loop, LoopRole, flatten
+from genome.ir.stmt import Assign, Decl, Loop, LoopRole, base_name, flatten
 
 
 def axis_sites(kernel: Kernel) -> tuple[Site, ...]:
