@@ -161,7 +161,7 @@ def _refusals(seen: Inspection) -> list[RenderableType]:
             lines.append(Text("Whatever it grants:", style="green"))
         for group in (group for group in seen.refusals if group.grant == name):
             places = [f"{at.transform}@{at.site}" + (f" (line {at.line})" if at.line else "") for at in group.moves]
-            more = "".join(f"; {then}" for then in dict.fromkeys(at.then for at in group.moves if at.then))
+            more = "".join(f"; {then}" for then in group.then)
             lines.append(Text.assemble("- ", group.reason, (f": not {listed(places, 8)}{more}", "dim")))
     return lines
 

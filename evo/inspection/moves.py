@@ -115,17 +115,26 @@ def _grouped(
     """Reasons that differ by the name of the site alone stand together: first those that an assumption would lift,
     then those that stand against most.
     """
-    groups: dict[tuple[str, str], list[RefusedAt]] = {}
+    groups: dict[tuple[str, str], list[RefusedMove]] = {}
     for item in refused:
-        then = _then(item, granted.get(item.grant)) if item.grant else here.then.get(named(item), "")
-        place = RefusedAt(item.transform.name, item.site.label, item.line, then)
-        shape = re.sub(rf"\b{re.escape(item.site.label)}\b", _SITE, item.reason)
-        groups.setdefault((shape, item.grant), []).append(place)
-    made = (
-        Refusals(shape.replace(_SITE, listed(place.site for place in places)), grant, tuple(places))
-        for (shape, grant), places in groups.items()
-    )
+        groups.setdefault((_shape(item.reason, item.site.label), item.grant), []).append(item)
+    made = []
+    for (shape, grant), items in groups.items():
+        labels = [item.site.label for item in items]
+        thens: dict[str, list[str]] = {}
+        for item in items:
+            then = _then(item, granted.get(grant)) if grant else here.then.get(named(item), "")
+            thens.setdefault(_shape(then, item.site.label), []).append(item.site.label)
+        made.append(Refusals(
+            shape.replace(_SITE, listed(labels)), grant,
+            tuple(RefusedAt(item.transform.name, item.site.label, item.line) for item in items),
+            tuple(then.replace(_SITE, listed(own)) for then, own in thens.items() if then),
+        ))  # fmt: skip
     return tuple(sorted(made, key=lambda group: (not group.grant, -len(group.moves))))
+
+
+def _shape(reason: str, label: str) -> str:
+    return re.sub(rf"\b{re.escape(label)}\b", _SITE, reason)
 
 
 def _then(item: RefusedMove, there: Explored | None) -> str:

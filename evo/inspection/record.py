@@ -143,29 +143,29 @@ class Later:
 
 @dataclass(frozen=True)
 class RefusedAt:
-    """A transform and the site at which it does not apply.
-
-    Attributes:
-        transform: Its name.
-        site: Label of the site.
-        line: Where that stands.
-        then: What stands in the way once the assumption is granted, or once another transform has run; empty where
-            nothing does, or nothing helps.
-    """
+    """A transform, the label of the site at which it does not apply, and where that stands."""
 
     transform: str
     site: str
     line: int
-    then: str = ""
 
 
 @dataclass(frozen=True)
 class Refusals:
-    """One reason, and everything that it stands against."""
+    """One reason, and everything that it stands against.
+
+    Attributes:
+        reason: Why not.
+        grant: The assumption that would lift it, or empty.
+        moves: What it stands against.
+        then: What stands in the way once the assumption is granted, or once another transform has run; empty where
+            nothing does, or nothing helps.
+    """
 
     reason: str
     grant: str
     moves: tuple[RefusedAt, ...]
+    then: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

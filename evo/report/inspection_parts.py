@@ -100,7 +100,7 @@ def refusals_part(seen: Inspection) -> str:
             places = ", ".join(
                 code(f"{at.transform}@{at.site}") + (f" ({_link(at.line)})" if at.line else "") for at in group.moves
             )
-            more = "".join(f"; {text(then)}" for then in dict.fromkeys(at.then for at in group.moves if at.then))
+            more = "".join(f"; {text(then)}" for then in group.then)
             lines.append(f'{text(group.reason)} <span class="muted">so not {places}{more}</span>')
         title = f"Unless the campaign grants {code(hows.get(name, name))}:" if name else "Whatever it grants:"
         parts.append(f'<p class="note">{title}</p>{bullets(lines)}')
