@@ -81,8 +81,7 @@ class LiveScreen:
     def on_start(self, start: CampaignStart) -> None:
         """Shows device and baseline from now on."""
         self._start = start
-        if start.known:
-            self._messages.append(start.known)
+        self._messages.extend(text for text in (start.remark, start.known) if text)
 
     def on_event(self, snapshot: ProgressSnapshot) -> None:
         """Takes over the counters."""
@@ -126,8 +125,9 @@ class PlainScreen:
     def on_start(self, start: CampaignStart) -> None:
         """Device, baseline and what the base knows."""
         self.say(start_line(start))
-        if start.known:
-            self.say(start.known)
+        for text in (start.remark, start.known):
+            if text:
+                self.say(text)
 
     def on_event(self, snapshot: ProgressSnapshot) -> None:
         """A line if there is news or the last one is old."""

@@ -49,6 +49,7 @@ class CampaignStart:
         known: What the knowledge base knows about this kernel, one sentence; empty if nothing.
         resumed: Finished evaluations taken over from an interrupted run.
         agents: Names of the agents.
+        remark: What kind of kernel it is, and where to look if no transform rewrites it; may be empty.
     """
 
     kernel: str
@@ -60,6 +61,7 @@ class CampaignStart:
     known: str = ""
     resumed: int = 0
     agents: tuple[str, ...] = ()
+    remark: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from evaluator.api import Measured
+from evaluator.objective import Kind
 from evo.campaign_types import Campaign
 from evo.experience import remembered
 from evo.fitness import Fitness
+from evo.inspection.remark import opening_remark
 from evo.parts import Parts
 from evo.population import Individual, Population
 from evo.progress import CampaignStart
@@ -40,7 +42,8 @@ def campaign_record(campaign: Campaign, parts: Parts) -> CampaignRecord:
 def first_state(campaign: Campaign, parts: Parts, baseline: Variant, measured: Measured) -> SearchState:
     """The state in which only the baseline is known, and what the base remembers of kernels like this one."""
     on_cpu = parts.evaluator.device.kind == "cpu"
-    fitness = Fitness.of(campaign.spec.sizes, measured.evaluations, fastest=on_cpu)
+    by_energy = campaign.objective.kind is Kind.ENERGY
+    fitness = Fitness.of(campaign.spec.sizes, measured.evaluations, fastest=on_cpu, by_energy=by_energy)
     own = Parent(baseline.genome, baseline.digest(), 1.0, "baseline", measured.evaluations)
     individual = Individual(own, baseline, 1.0, 1.0)
     population = Population(campaign.population)
@@ -123,6 +126,7 @@ def start_notice(campaign: Campaign, parts: Parts, state: SearchState, resumed: 
         known(parts, state),
         resumed,
         tuple(agent.name for agent in parts.agents),
+        opening_remark(campaign, parts.moves(Genome())),
     )
 
 
