@@ -5,6 +5,7 @@ from __future__ import annotations
 from genome.analysis.branches import barriers, branches
 from genome.analysis.collect import collect
 from genome.analysis.facts import KernelFacts, OpaqueFact
+from genome.analysis.idioms import idioms
 from genome.analysis.loop_facts import loop_facts
 from genome.analysis.scope import Block, make_scope
 from genome.analysis.uniformity import Levels
@@ -37,7 +38,7 @@ def analyse(kernel: Kernel, assumptions: Assumptions = _NOTHING, block: Block | 
         aliases=(),
         races=(),
         reuse=(),
-        idioms=(),
+        idioms=idioms(scope, accesses),
         work=work_of(scope),
         opaque=_opaque(kernel),
     )
