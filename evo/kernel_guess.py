@@ -88,9 +88,10 @@ def _guesses(found: Draft, spec: KernelSpec) -> tuple[str, ...]:
     what = "blocks" if found.grid else "threads"
     doubt = ", no more than a guess" if found.unsure or not found.domain else ""
     said = [f"The launch: {extents or 'N'} {what} in blocks of {block}{doubt}."]
-    said += [f"The sizes: {', '.join(found.sizes or ('N',))} are taken as {GUESSED_SIZE}."]
+    said += [f"The sizes: {' = '.join((*(found.sizes or ('N',)), str(GUESSED_SIZE)))}."]
     if found.guessed:
         said.append(f"The template arguments: {found.guessed} = {', '.join(found.template)}.")
     strange = [param for param in found.params if dtype_of(param.ctype) is None]
     said += [f"{param.name} is a {param.ctype}, which a campaign has no dtype for." for param in strange]
-    return (*said, "Nothing is assumed: arrays may overlap, sums keep their order.")
+    said.append("Nothing is granted: arrays may overlap, sums keep their order.")
+    return (*said, f"`evo-tune init {found.source}` writes a campaign in which all of this can be put right.")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from evo.inspection.facts import AccessView
+from evo.inspection.facts import AccessView, IdiomView
 from evo.inspection.record import Finding, FindingKind, Inspection, Later
-from evo.inspection.words import at_lines, figure, listed, plural
+from evo.inspection.words import at_lines, byte_count, figure, listed, plural, spaced
 from genome.analysis.proof import Standing
 
 _ORDER = list(FindingKind)
 _QUALIFIERS = ("restrict", "fast_math", "launch_bounds")
+_NOUNS = {"all pairs": "a sum over all pairs"}
 _BUSY = 8.0  # operations a byte below which no current GPU is limited by its arithmetic
 
 
@@ -96,7 +97,7 @@ def _memory(seen: Inspection) -> Iterator[Finding]:
 def _scattered(group: Sequence[AccessView], seen: Inspection) -> Finding:
     first = group[0]
     verb, noun = ("write", "store") if first.mode == "write" else ("read", "load")
-    at = f" at {seen.kernel.sizes[0]}" if seen.kernel.sizes and not first.stride.lstrip("-").isdigit() else ""
+    at = f" at {spaced(seen.kernel.sizes[0])}" if seen.kernel.sizes and not first.stride.lstrip("-").isdigit() else ""
     apart = f"{first.stride} apart" if first.coalescing == "strided" else "in several rows"
     text = (
         f"Neighbouring threads {verb} elements of {first.array} {apart} ({_places(group)}): each {noun} of a warp "
@@ -114,7 +115,7 @@ def _well_placed(fine: Sequence[AccessView], alone: bool) -> Finding:
     parts += [f"a warp touches one element of {listed(same)} at a time"] if same else []
     parts += ["strides stay inside a sector"] if not parts else []
     whole = "Global memory is accessed well" if alone else "The other accesses are good ones"
-    return Finding(FindingKind.MEMORY, f"{whole}: {' and '.join(parts)}.", _lines(access.line for access in fine))
+    return Finding(FindingKind.GOOD, f"{whole}: {' and '.join(parts)}.", _lines(access.line for access in fine))
 
 
 def _waste(group: Sequence[AccessView], seen: Inspection) -> float:
@@ -184,22 +185,21 @@ def _work(seen: Inspection) -> Iterator[Finding]:
     if not work.at or not work.at[0].bytes:
         return
     at = work.at[0]
-    verdict = (
-        "far fewer operations than a GPU could do meanwhile: what counts is how often memory is asked"
-        if at.flops_a_byte < _BUSY
-        else "enough to keep the arithmetic of a GPU busy"
-    )
+    done = f"{figure(at.flops)} floating-point operation{'' if at.flops == 1 else 's'}" if at.flops else "no arithmetic"
+    ratio = f", {at.flops_a_byte:.2g} a byte" if at.flops else ""
+    verdict = "memory traffic decides" if at.flops_a_byte < _BUSY else "arithmetic may decide"
     bound = "" if work.proof.holds else f" The figures are a bound: {work.proof.reason}."
-    noun = "operation" if at.flops == 1 else "operations"
     text = (
-        f"As written, a thread moves {figure(at.bytes)}B and does {figure(at.flops)} floating-point {noun} at "
-        f"{at.size}, {at.flops_a_byte:.2g} a byte: {verdict}.{bound}"
+        f"As written, a thread moves {byte_count(at.bytes)} and does {done} at {spaced(at.size)}{ratio}; a GPU does "
+        f"tens of operations in the time of a byte, so {verdict}.{bound}"
     )
     yield Finding(FindingKind.WORK, text)
 
 
 def _places(group: Sequence[AccessView]) -> str:
-    return f"{at_lines(access.line for access in group)}, `{group[0].text}`"
+    """Lines, and the access of the innermost loop."""
+    deepest = max(group, key=lambda access: len(access.loops))
+    return f"{at_lines(access.line for access in group)}, `{deepest.text}`"
 
 
 def _available(seen: Inspection, wanted: Sequence[str], array: str) -> tuple[str, ...]:
@@ -236,15 +236,28 @@ def summary(seen: Inspection) -> tuple[str, ...]:
     """What the kernel is, and how much can be done: two or three sentences."""
     said = [_mapping(seen)]
     if seen.idioms:
-        shapes = [f"a {idiom.name} ({at_lines(idiom.lines)})" for idiom in seen.idioms if idiom.proof.holds]
-        shapes += [f"perhaps a {idiom.name} ({idiom.proof.reason})" for idiom in seen.idioms if not idiom.proof.holds]
-        said.append(f"It is {listed(shapes)}.")
+        said.append(f"It is {listed(_shapes(seen.idioms))}.")
     deep = [offer.transform for offer in seen.offers if offer.structural]
     later = list(dict.fromkeys(item.transform for item in seen.later))
     more = f"; {listed(later, 8)} {'follows' if len(later) == 1 else 'follow'} after others" if later else ""
     if deep:
         said.append(f"{plural(len(set(deep)), 'transform')} can rewrite it: {listed(deep, 8)}{more}.")
     return tuple(said)
+
+
+def _shapes(idioms: Sequence[IdiomView]) -> list[str]:
+    """Each shape once: ``a contraction (line 8: C from A and B)``."""
+    groups: dict[tuple[str, bool], list[IdiomView]] = {}
+    for idiom in idioms:
+        groups.setdefault((idiom.name, idiom.proof.holds), []).append(idiom)
+    said = []
+    for (name, sure), group in groups.items():
+        results = list(dict.fromkeys(idiom.arrays[0] for idiom in group if idiom.arrays))
+        sources = [name for idiom in group for name in idiom.arrays[1:] if name not in results]
+        flow = f"{listed(results)} from {listed(sources)}" if sources else listed(results)
+        doubt = "" if sure else f"; not sure: {group[0].proof.reason}"
+        said.append(f"{_NOUNS.get(name, f'a {name}')} ({at_lines(n for i in group for n in i.lines)}: {flow}{doubt})")
+    return said
 
 
 def _mapping(seen: Inspection) -> str:

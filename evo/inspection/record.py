@@ -42,6 +42,7 @@ class FindingKind(StrEnum):
     REUSE = "reuse"  # elements that several threads or iterations read
     OPAQUE = "opaque"  # text that is not looked into
     DIVERGENCE = "divergence"  # threads of a warp that part
+    GOOD = "good"  # what is as it should be
     WORK = "work"  # bytes against operations
     OPTION = "option"  # what an assumption would open beside rewrites
 

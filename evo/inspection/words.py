@@ -68,12 +68,23 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
+def spaced(size: str) -> str:
+    """A size's label with room between its parts."""
+    return size.replace(",", ", ")
+
+
 def figure(value: float) -> str:
-    """Three digits and a prefix: ``4.10 k``, ``12 ``; a unit may follow at once."""
+    """Three digits, and from ten thousand on a prefix: ``2048``, ``16.4k``."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= factor:
-            return f"{value / factor:.3g} {prefix}"
-    return f"{value:.3g}"
+        if abs(value) >= max(factor, 1e4):
+            return f"{value / factor:.3g}{prefix}"
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def byte_count(value: float) -> str:
+    """``12 bytes``, ``16.4 kB``."""
+    text = figure(value)
+    return f"{text[:-1]} {text[-1]}B" if text[-1].isalpha() else f"{text} bytes"
 
 
 def warp(access: AccessView) -> str:

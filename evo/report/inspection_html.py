@@ -29,7 +29,7 @@ def inspection_html(seen: Inspection) -> str:
         _header(seen),
         f'<section class="lead">{"".join(f"<p>{text(sentence)}</p>" for sentence in seen.summary)}</section>',
         section("What to know first", _findings(seen.findings)),
-        section("What was guessed, since there is no campaign", bullets([text(said) for said in seen.guesses])),
+        section("What was guessed, since there is no campaign", bullets([_inline(said) for said in seen.guesses])),
         _source(seen),
         section("Arguments and how a warp touches them", arguments_part(seen)),
         section("Which thread does what", threads_part(seen)),
