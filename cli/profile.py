@@ -21,6 +21,7 @@ from evo.report.summary import milliseconds
 from evo.verify import Claim, read_claim
 from evo.wire import transforms
 
+_COLUMNS = ("kernel", "size", "time", "bottleneck", "GB/s", "GFLOP/s", "roofline", "registers", "shared", "energy")
 _WIDTH = 100  # of the table; narrower terminals wrap it rather than lose a figure
 
 
@@ -99,7 +100,7 @@ def _print(result: Profiling) -> None:
     console.print(f"{device.name}: {device.bandwidth_gbs:.0f} GB/s and {device.peak_gflops:.0f} GFLOP/s, measured",
                   highlight=False)  # fmt: skip
     table = Table(box=None, pad_edge=False)
-    for title in ("kernel", "size", "time", "bottleneck", "GB/s", "GFLOP/s", "roofline", "registers", "shared"):
+    for title in _COLUMNS:
         table.add_column(title, justify="left" if title in ("kernel", "size", "bottleneck") else "right")
     for row in (*result.before, *result.after):
         found, resources = row.profile, row.resources
@@ -108,6 +109,7 @@ def _print(result: Profiling) -> None:
             f"{found.gflops:.3g}" if found.flops else "-", f"{found.roofline_fraction:.0%}",
             "-" if resources.registers is None else str(resources.registers),
             "-" if resources.shared_bytes is None else str(resources.shared_bytes),
+            "-" if row.energy_mj is None else f"{row.energy_mj:.3g} mJ",
         )  # fmt: skip
     console.print(table)
     for row in (*result.before, *result.after):

@@ -48,7 +48,10 @@ Event = Compiled | Measured
 
 @dataclass(frozen=True)
 class SizeComparison:
-    """Champion against baseline at one size, medians over fresh processes, interval of the ratio by bootstrap."""
+    """Champion against baseline at one size, medians over fresh processes, interval of the ratio by bootstrap.
+
+    The ratio is that of what is optimised: of ``baseline_mj`` and ``best_mj`` (millijoules) where those are there.
+    """
 
     size: str
     baseline_ms: float
@@ -56,6 +59,8 @@ class SizeComparison:
     speedup: float
     low: float
     high: float
+    baseline_mj: float | None = None
+    best_mj: float | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from evaluator.api import EvaluatorError
 from evaluator.backend import Backend, BackendFailure, Buffer, Loaded, Placement
 from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, other_poison, poisoned
 from evaluator.defences import Defences
+from evaluator.energy import Metered
 from evaluator.inputs import Array, scalars
 from evaluator.oracle import widen
 from evaluator.plan import Call, array_args, output_args
@@ -134,6 +135,12 @@ class Bench:
                 backend.flush(flush_bytes)
             found.append(self.run(loaded, call))
         return found
+
+    def energy_mj(self, loaded: Loaded, call: Call, seconds: float) -> float | None:
+        """Millijoules of a call; None where nothing counts them. See ``Metered``."""
+        if not isinstance(self._backend, Metered):
+            return None
+        return self._backend.energy_mj(loaded, call, {**self._buffers, **self._scratch}, seconds)
 
     def outputs(self) -> dict[str, Array]:
         """Flat outputs in their dtype."""

@@ -11,6 +11,7 @@ from evaluator.accounts import Stopwatch
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure, Placement
 from evaluator.bench import Bench
+from evaluator.bounds import energy_of, is_baseline, require_bounds
 from evaluator.correctness import Verdict
 from evaluator.inputs import EXTREME
 from evaluator.messages import Outcome, Prepared
@@ -150,10 +151,13 @@ def _tuned_size(run: Run, size: ProblemSize) -> Evaluation:
     with watch.stage("after timing"):
         _require_still_right(run, bench, call, len(timing.samples_ms), fresh=stage == "time")
         _require_possible(station, size, timing)
+        energy_mj = energy_of(run, bench, call)
+        if not is_baseline(station, digest):
+            require_bounds(run, bench, call, timing, energy_mj)
     return Evaluation(
         digest, size.label, Status.OK, timing=timing, resources=run.prepared.binary.resources,
         profile=place(station.work(size), timing.median_ms, station.peaks), max_error=error,
-        compile_s=run.prepared.compile_s, stage=stage,
+        compile_s=run.prepared.compile_s, stage=stage, energy_mj=energy_mj,
     )  # fmt: skip
 
 

@@ -98,7 +98,11 @@ def _row(
     median, low, high = (math.exp(value) for value in bootstrap_median(list(logs), seed))
     baseline = [result.timings[0][size.label].median_ms for result in results]
     best = [_timing(result, index, size.label) for result in results]
-    return SizeComparison(size.label, float(np.median(baseline)), float(np.median(best)), median, low, high)
+    row = SizeComparison(size.label, float(np.median(baseline)), float(np.median(best)), median, low, high)
+    if not all(result.energies for result in results):
+        return row
+    energies = [[_energy(result, which, size.label) for result in results] for which in (0, index)]
+    return replace(row, baseline_mj=float(np.median(energies[0])), best_mj=float(np.median(energies[1])))
 
 
 def _timing(result: Compared, index: int, label: str) -> float:
@@ -107,7 +111,14 @@ def _timing(result: Compared, index: int, label: str) -> float:
     return result.timings[index if label in timings else 0][label].median_ms
 
 
+def _energy(result: Compared, index: int, label: str) -> float:
+    return result.energies[index if label in result.energies[index] else 0][label]
+
+
 def _log_ratio(result: Compared, index: int, label: str) -> float:
+    """Of what is optimised: energies where the process has measured them, else times."""
+    if result.energies:
+        return math.log(_energy(result, 0, label) / _energy(result, index, label))
     return math.log(result.timings[0][label].median_ms / _timing(result, index, label))
 
 

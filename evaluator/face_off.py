@@ -9,15 +9,18 @@ from dataclasses import dataclass, field, replace
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure, Loaded, Placement
 from evaluator.bench import Bench
+from evaluator.bounds import energy_of, require_bounds
 from evaluator.building import OracleBuilder
 from evaluator.coverage import covering_sizes
 from evaluator.inputs import EXTREME
 from evaluator.messages import Compared, CompareJob, Prepared
+from evaluator.objective import Kind
 from evaluator.plan import Call, bind
 from evaluator.result import Evaluation, Status
 from evaluator.station import Station, bind_all
 from evaluator.store import has_oracle
 from evaluator.timing import summarise
+from evaluator.trial import Ended, Run
 from genome.spec import ProblemSize, Role
 
 _LEAST_ROUNDS = 3
@@ -35,6 +38,7 @@ class _Runner:
     failure: str = ""
     checks: list[Evaluation] = field(default_factory=list)
     samples: dict[str, list[float]] = field(default_factory=dict)
+    energies: dict[str, float] = field(default_factory=dict)
 
 
 def face_off(station: Station, job: CompareJob) -> Compared:
@@ -55,6 +59,8 @@ def face_off(station: Station, job: CompareJob) -> Compared:
     share = job.budget_s / len(spec.sizes)
     for size in spec.sizes:
         _time(station, runners, size, share, job.turn)
+        for runner in runners:
+            _measure_more(station, runner, size, baseline=runner is runners[0])
         for runner in runners[1:]:
             if job.turn == 0 and station.settings.defences.soak:
                 _soak(station, runner, size, station.settings.soak_s / len(spec.sizes))
@@ -63,7 +69,8 @@ def face_off(station: Station, job: CompareJob) -> Compared:
     timings = tuple(
         {label: summarise(samples, seed) for label, samples in runner.samples.items()} for runner in runners
     )
-    return Compared(timings, tuple(r.failure for r in runners), tuple(tuple(r.checks) for r in runners))
+    energies = tuple(r.energies for r in runners) if station.settings.objective.kind is Kind.ENERGY else ()
+    return Compared(timings, tuple(r.failure for r in runners), tuple(tuple(r.checks) for r in runners), energies)
 
 
 def rehearse(station: Station, prepared: Prepared, sizes: Sequence[ProblemSize]) -> str:
@@ -164,6 +171,24 @@ def _once(station: Station, runner: _Runner, bench: Bench, call: Call) -> float:
         station.backend.flush(station.settings.flush_cap(station.backend.info.kind))
     station.beat("time", bench.size)
     return bench.run(runner.loaded, call)
+
+
+def _measure_more(station: Station, runner: _Runner, size: ProblemSize, baseline: bool) -> None:
+    """Energy, and bounds on what is not optimised; a champion beyond one of them fails."""
+    call, samples = runner.calls.get(size.label), runner.samples.get(size.label)
+    if runner.failure or runner.loaded is None or call is None or not samples:
+        return
+    station.variant = runner.prepared.variant.digest()
+    run, bench = Run(station, runner.prepared, runner.loaded, runner.calls), station.bench(size)
+    try:
+        energy_mj = energy_of(run, bench, call)
+        if not baseline:
+            require_bounds(run, bench, call, summarise(samples, station.setup.seed), energy_mj)
+    except (Ended, EvaluatorError) as ended:
+        runner.failure = f"at {size.label}: {ended}"
+        return
+    if energy_mj is not None:
+        runner.energies[size.label] = energy_mj
 
 
 def _soak(station: Station, runner: _Runner, size: ProblemSize, budget_s: float) -> None:

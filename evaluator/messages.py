@@ -200,11 +200,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Compared:
-    """Of one fresh process: for each variant its timings by size label, failure (empty if none) and check results."""
+    """Of one fresh process: for each variant its timings by size label, failure (empty if none) and check results.
+
+    ``energies`` are millijoules of a call by size label, where those are what is optimised; empty otherwise.
+    """
 
     timings: tuple[Mapping[str, Timing], ...]
     failures: tuple[str, ...]
     checks: tuple[tuple[Evaluation, ...], ...]
+    energies: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

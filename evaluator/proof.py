@@ -100,6 +100,7 @@ class Proof:
                     (answer.timings[0], answer.timings[index]),
                     (answer.failures[0], answer.failures[index]),
                     ((), answer.checks[index]),
+                    (answer.energies[0], answer.energies[index]) if answer.energies else (),
                 )
             )
             if answer.failures[index]:

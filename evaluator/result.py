@@ -118,6 +118,7 @@ class Evaluation:
         compile_s: Seconds of compilation (0 when cached).
         device_s: Seconds that the device was held.
         stage: Stage of the cascade that ended it (``compile``, ``check``, ``time``, ...).
+        energy_mj: Millijoules of a call, where the objective asks for them.
         drift: How much longer the baseline took around this measurement than when it was first timed; ``timing`` is
             divided by it, so that it compares with that first timing.
     """
@@ -135,6 +136,7 @@ class Evaluation:
     device_s: float = 0.0
     stage: str = ""
     drift: float = 1.0
+    energy_mj: float | None = None
 
 
 @dataclass(frozen=True)

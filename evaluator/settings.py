@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evaluator.cache import DiskCache
 from evaluator.defences import Defences
+from evaluator.objective import Objective
 
 _PATIENCE = 10.0  # the baseline may take this many times the deadline of a run: nobody knows its time yet
 _GRACE_S = 2.0
@@ -50,6 +51,7 @@ class EvaluatorSettings:
         repeats: Runs of each small check size that must all be right.
         soak_s: Seconds of runs in a row, in each fresh process of the final proof, before its last comparison.
         retime_every: Variants after which the baseline is timed again; a new best time asks for it as well.
+        objective: What is timed, and which bounds hold meanwhile.
         defences: What may be switched off by a test, and by nobody else.
         cache_dir: Where measured device peaks, compilations and the files of sessions are kept.
         compiled_bytes: Most bytes of compilations that are kept for later campaigns.
@@ -74,17 +76,19 @@ class EvaluatorSettings:
     repeats: int = 4
     soak_s: float = 0.3
     retime_every: int = 10
+    objective: Objective = field(default_factory=Objective)
     defences: Defences = field(default_factory=Defences)
     cache_dir: Path = field(default_factory=default_cache_dir)
     compiled_bytes: int = 1 << 30
 
     def run_deadline_s(self, baseline_ms: float | None) -> float:
-        """Longest single run where the baseline takes that long; None while that is not known."""
+        """Longest single run where a call of the baseline takes that long; None while that is not known."""
         if not self.defences.deadlines:
             return math.inf
         if baseline_ms is None:
             return self.run_timeout_s * _PATIENCE
-        return min(max(self.run_timeout_s, 2e-3 * baseline_ms), _GRACE_S + _SLOWDOWN * 1e-3 * baseline_ms)
+        run_s = 1e-3 * baseline_ms * self.objective.most_at_once
+        return min(max(self.run_timeout_s, 2.0 * run_s), _GRACE_S + _SLOWDOWN * run_s)
 
     def compile_deadline_s(self, baseline_s: float | None, floor_s: float = 0.0) -> float:
         """Longest compilation where the baseline's takes that long, ``floor_s`` at least; None: that is not known."""

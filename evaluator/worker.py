@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from evaluator.api import EvaluatorError
+from evaluator.at_once import for_objective
 from evaluator.backend import BackendFailure
 from evaluator.building import OracleBuilder
 from evaluator.cascade import run_cascade, split_checks
@@ -110,7 +111,8 @@ def main() -> None:
     """Entry of the process."""
     connection = attach()
     setup: Setup = connection.recv()
-    station = Station(open_backend(setup.device, setup.settings.compilations()), setup, connection)
+    backend = open_backend(setup.device, setup.settings.compilations())
+    station = Station(for_objective(backend, setup.settings.objective), setup, connection)
     while True:
         job = connection.recv()
         match job:

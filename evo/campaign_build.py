@@ -17,6 +17,7 @@ from evo.campaign_kernel import check_signature, choose_entry
 from evo.campaign_memory import check_memory, machine_memory
 from evo.campaign_model import FIXED, CampaignModel
 from evo.campaign_notes import campaign_notes
+from evo.campaign_objective import build_objective, objective_notes
 from evo.campaign_paths import check_output, find_function, included_folders, read_source
 from evo.campaign_sizes import generate_check_sizes
 from evo.campaign_steering import check_steering
@@ -68,11 +69,11 @@ def build_campaign(
         seed=model.seed if overrides.seed is None else overrides.seed,
         use_knowledge=use_knowledge,
         knowledge_url=url,
-        objective=model.objective,
+        objective=build_objective(model.objective, device, document),
         epsilon=model.epsilon,
         surrogate=model.surrogate,
         settings=_settings(document.data),
-        notes=campaign_notes(spec),
+        notes=(*campaign_notes(spec), *objective_notes(model.objective)),
     )
 
 
@@ -124,7 +125,7 @@ def _with_checks(spec: KernelSpec, model: CampaignModel, document: Document) -> 
                 ("sizes",), "not enough check sizes can be made from these; add `check_sizes:` with at least three"
             )
         return replace(spec, check_sizes=generated)
-    if model.check_sizes == FIXED:
+    if isinstance(model.check_sizes, str):  # FIXED
         if len(spec.sizes) > 1:
             raise document.error(("check_sizes",), f"'{FIXED}' is for a kernel of one size; `sizes` lists several")
         return spec

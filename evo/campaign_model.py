@@ -56,7 +56,7 @@ def _as_text(value: object) -> object:
     return str(value)
 
 
-def _init(value: object) -> object:
+def _kind(value: object) -> object:
     return {"kind": value} if isinstance(value, str) else value
 
 
@@ -126,7 +126,7 @@ class ArgumentModel(_Model):
     shape: Annotated[list[Expression], BeforeValidator(_listed), Field(min_length=1, max_length=8)] | None = None
     role: Literal["in", "out", "inout"] = "in"
     value: Annotated[InstanceOf[SizeExpr] | float, BeforeValidator(_scalar)] | None = None
-    init: Annotated[InitModel, BeforeValidator(_init)] | None = None
+    init: Annotated[InitModel, BeforeValidator(_kind)] | None = None
 
 
 class LaunchModel(_Model):
@@ -186,6 +186,28 @@ class LimitsModel(_Model):
     registers: Annotated[int, Field(ge=16, le=255)] | None = None
     shared_memory: Annotated[int, Field(ge=0)] | None = None
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+
+
+class AtMostModel(_Model):
+    """``objective.at_most:``: what a call may take at any tuned size."""
+
+    latency_ms: Annotated[Number, Field(gt=0)] | None = None
+    energy_mj: Annotated[Number, Field(gt=0)] | None = None
+
+
+class AtLeastModel(_Model):
+    """``objective.at_least:``: what has to be reached at every tuned size."""
+
+    throughput: Annotated[Number, Field(gt=0)] | None = None
+
+
+class ObjectiveModel(_Model):
+    """``objective:``: what is optimised, under which bounds on the rest."""
+
+    kind: Literal["latency", "throughput", "energy"]
+    at_once: Annotated[int, Field(ge=2, le=64)] | None = None
+    at_most: AtMostModel = AtMostModel()
+    at_least: AtLeastModel = AtLeastModel()
 
 
 class BudgetModel(_Model):
@@ -249,7 +271,7 @@ class CampaignModel(_Model):
     transforms: SteeringModel = SteeringModel()
     limits: LimitsModel = LimitsModel()
     device: str = "auto"
-    objective: Literal["latency"] = "latency"
+    objective: Annotated[ObjectiveModel, BeforeValidator(_kind)] = ObjectiveModel(kind="latency")
     budget: BudgetModel = BudgetModel()
     population: Annotated[int, Field(ge=2, le=10_000)] = 24
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0

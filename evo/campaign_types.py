@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluator.objective import Objective
 from genome.spec import KernelSpec
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Campaign:
         seed: The one seed that every random choice comes from.
         use_knowledge: False runs without any knowledge base.
         knowledge_url: ``postgresql+psycopg://...``, or None for the embedded server.
-        objective: What fitness measures; ``latency``.
+        objective: What is optimised, under which bounds.
         epsilon: Share of proposals that passes untouched by the surrogate, 0..1.
         surrogate: False measures every proposal.
         processes: Fresh processes of the final comparison.
@@ -68,7 +69,7 @@ class Campaign:
     seed: int = 0
     use_knowledge: bool = True
     knowledge_url: str | None = None
-    objective: str = "latency"
+    objective: Objective = field(default_factory=Objective)
     epsilon: float = 0.1
     surrogate: bool = True
     processes: int = 5

@@ -23,6 +23,8 @@ def contract(campaign: Campaign) -> str:
         [size.label for size in spec.check_sizes],
         None if reference is None else [str(reference.kind), reference.function, _text(reference.path)],
     ]
+    if campaign.objective.bounded:  # a variant beyond a bound is refused, and would be right without it
+        parts.append(repr(campaign.objective))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

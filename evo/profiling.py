@@ -19,13 +19,14 @@ from genome.variant import Rejection, Variant
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel at one size. ``ms`` is the median of the timed runs."""
+    """One kernel at one size: the median of its timed runs, and the energy of a call where that is counted."""
 
     kernel: str
     size: str
     ms: float
     profile: Profile
     resources: Resources
+    energy_mj: float | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def profile(campaign: Campaign, claim: Claim | None = None) -> Profiling:
         CampaignError: If the claim's genome gives nothing that can run here.
         EvaluatorError, DeviceError: If the device or the kernel cannot be used.
     """
-    with build(replace(campaign, use_knowledge=False)) as parts:
+    metering = replace(campaign.objective, meter=True)
+    with build(replace(campaign, use_knowledge=False, objective=metering)) as parts:
         opened = open_baseline(parts, campaign.spec.sizes)
         before = _rows("as it is", opened.baseline, opened.measured.evaluations, parts)
         after = _rows("evolved", *_evolved(opened.parts, claim), opened.parts) if claim else ()
@@ -64,7 +66,7 @@ def _evolved(parts: Parts, claim: Claim) -> tuple[Variant, tuple[Evaluation, ...
 
 def _rows(kernel: str, variant: Variant, evaluations: Sequence[Evaluation], parts: Parts) -> tuple[Row, ...]:
     return tuple(
-        Row(kernel, e.size, e.timing.median_ms, e.profile, e.resources)
+        Row(kernel, e.size, e.timing.median_ms, e.profile, e.resources, e.energy_mj)
         for e in (parts.evaluator.counted(variant, evaluation) for evaluation in evaluations)
         if e.timing is not None and e.profile is not None
     )
@@ -87,6 +89,7 @@ def _row_json(row: Row) -> dict[str, Any]:
         "kernel": row.kernel,
         "size": row.size,
         "ms": row.ms,
+        "energy_mj": row.energy_mj,
         "bottleneck": str(profile.bottleneck),
         "evidence": profile.evidence,
         "flops": profile.flops,

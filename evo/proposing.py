@@ -130,7 +130,8 @@ class Proposer:
             return (failures[0],)
         timed = {e.size: e for e in found if e.status is Status.OK and e.timing is not None}
         wanted = [size.label for size in self._state.fitness.sizes]
-        return tuple(timed[label] for label in wanted) if all(label in timed for label in wanted) else ()
+        known = tuple(timed[label] for label in wanted if label in timed)
+        return known if self._state.fitness.score(known) is not None else ()  # energies are in no base
 
 
 def lineage(proposal: Proposal, genome: Genome, parent: Individual, generation: int) -> Lineage:

@@ -16,6 +16,7 @@ from evaluator.messages import Work
 from evaluator.plan import tighter
 from evaluator.pool import LocalEvaluator
 from evaluator.settings import EvaluatorSettings
+from evo.campaign_objective import check_device
 from evo.campaign_types import Campaign
 from evo.contract import contract
 from evo.memory import Memory, NoMemory
@@ -69,9 +70,11 @@ def build(campaign: Campaign) -> Iterator[Parts]:
     spec, all_transforms = campaign.spec, transforms()
     record = kernel_record(spec, spec_kernel(spec) if spec.source else None)
     device = resolve_device(campaign.device)
+    check_device(campaign.objective, device, campaign.path)
     with ExitStack() as stack:
         work = {size.label: Work(flops(spec, size)) for size in spec.sizes} if spec.source else {}
-        evaluator = LocalEvaluator(spec, device.id, EvaluatorSettings(), campaign.reference, campaign.seed, work)
+        settings = EvaluatorSettings(objective=campaign.objective)
+        evaluator = LocalEvaluator(spec, device.id, settings, campaign.reference, campaign.seed, work)
         stack.callback(evaluator.close)
         evaluator.start()  # its processes get ready while the base opens
         memory: Memory = NoMemory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
@@ -17,18 +18,22 @@ from evaluator.cache import DiskCache
 from evaluator.cuda.clocks import Clocks
 from evaluator.cuda.compile import compile_variant
 from evaluator.cuda.discover import describe, limits_of, open_compiler, toolchain_of
+from evaluator.cuda.energy import EnergyCounter
 from evaluator.cuda.failures import cuda_calls
 from evaluator.cuda.helpers import Helpers
 from evaluator.cuda.judge import Judge, KeptArray, device_buffer
 from evaluator.cuda.memory import DeviceBuffer, Pattern
 from evaluator.cuda.nvrtc import Nvrtc
 from evaluator.cuda.repeat import Repeater
+from evaluator.cuda.together import StreamSet
+from evaluator.energy import per_call
 from evaluator.plan import BoundLaunch, Call
 from evaluator.resident import Finding, Kept, Preparation, Question
 from evaluator.result import DeviceInfo, Status, Toolchain
 from genome.limits import DeviceLimits
 from genome.variant import Memset, Target, Variant
 
+_METERED = 16  # calls between two looks at the energy counter
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
@@ -62,9 +67,11 @@ class _Session:
             Device(index).use()
             self.stream = Stream(non_blocking=True)
             self.clocks = Clocks(runtime.deviceGetPCIBusId(index))
+            self.energy = EnergyCounter(runtime.deviceGetPCIBusId(index))
         self.helpers = Helpers(nvrtc, architecture, self.stream)
         self.judge = Judge(nvrtc, architecture, self.stream)
         self.repeater = Repeater(self.stream, self.helpers)
+        self.together = StreamSet(self.stream, self.helpers)
         self.pattern = Pattern(self.stream)
 
     def allocate(self, nbytes: int, bare: bool) -> DeviceBuffer:
@@ -160,6 +167,33 @@ class CudaBackend:
             preparations.append(partial(session.helpers.sweep, self._evicting(before.flush_bytes)))
         return tuple(self._times(loaded, call, buffers, preparations, count))
 
+    def run_together(self, loaded: Loaded, call: Call, copies: Sequence[Mapping[str, Buffer]]) -> float:
+        """See ``Together.run_together``."""
+        session, module = self._session(), _module(loaded)
+        with cuda_calls("the launch", launch=True):
+            streams = session.together.streams(len(copies))
+            calls = [
+                [self._prepare(module, step, buffers, stream) for step in call.steps]
+                for stream, buffers in zip(streams, copies, strict=True)
+            ]
+        return session.together.time(calls)
+
+    def energy_mj(self, loaded: Loaded, call: Call, buffers: Mapping[str, Buffer], seconds: float) -> float | None:
+        """See ``Metered.energy_mj``."""
+        session, module = self._session(), _module(loaded)
+        with cuda_calls("the launch", launch=True):
+            steps = [self._prepare(module, step, buffers, session.stream) for step in call.steps]
+
+        def some() -> int:
+            for _ in range(_METERED):
+                for step in steps:
+                    step()
+            session.stream.synchronize()
+            return _METERED
+
+        with cuda_calls("the run"):
+            return per_call(session.energy.read_mj, some, seconds, time.monotonic)
+
     def flush(self, cap_bytes: int) -> None:
         """See ``Backend.flush``. Reads twice the L2 cache; the stream orders it before the next run."""
         with cuda_calls("evicting the cache"):
@@ -173,11 +207,9 @@ class CudaBackend:
         before: Sequence[Callable[[], None]],
         count: int,
     ) -> list[float]:
-        if not isinstance(loaded, LoadedModule):
-            raise TypeError(f"not a module of this backend: {loaded!r}")
-        session = self._session()
+        session, module = self._session(), _module(loaded)
         with cuda_calls("the launch", launch=True):
-            steps = [self._prepare(loaded, step, buffers, session.stream) for step in call.steps]
+            steps = [self._prepare(module, step, buffers, session.stream) for step in call.steps]
         return session.repeater.times(before, steps, count)
 
     def _evicting(self, cap_bytes: int) -> int:
@@ -215,3 +247,9 @@ class CudaBackend:
             np.uint64(device_buffer(buffers[arg]).pointer) if isinstance(arg, str) else arg for arg in step.args
         )
         return lambda: function(step.grid, step.block, args, step.shared_bytes, stream)
+
+
+def _module(loaded: Loaded) -> LoadedModule:
+    if not isinstance(loaded, LoadedModule):
+        raise TypeError(f"not a module of this backend: {loaded!r}")
+    return loaded

@@ -41,6 +41,7 @@ class OpenCLBackend:
         self._info = describe(device, index)
         self._context = cl.Context([device])
         self._queue = cl.CommandQueue(self._context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+        self._queues: list[cl.CommandQueue] = []  # of calls that are started together
         self._allocated = 0
         self._flush_kernel: cl.Kernel | None = None
         self._flush_buffer: cl.Buffer | None = None
@@ -93,18 +94,35 @@ class OpenCLBackend:
         """See ``Backend.run``."""
         if not isinstance(loaded, LoadedProgram):
             raise TypeError(f"not a program of this backend: {loaded!r}")
-        events = []
         try:
-            for step in call.steps:
-                if isinstance(step, Memset):
-                    target, byte = _handle(buffers[step.buffer]), np.full(1, step.value, np.uint8)
-                    events.append(cl.enqueue_fill_buffer(self._queue, target, byte, 0, target.size))
-                else:
-                    events.append(self._enqueue(loaded.kernels[step.entry], step, buffers))
+            events = [self._step(loaded, step, buffers, self._queue) for step in call.steps]
             cl.wait_for_events(events)
         except (cl.Error, KeyError) as error:
             raise launch_failure(error) from error
         return float(events[-1].profile.end - events[0].profile.start) * 1e-6
+
+    def run_together(self, loaded: Loaded, call: Call, copies: Sequence[Mapping[str, Buffer]]) -> float:
+        """See ``Together.run_together``: a queue for each call; none of them begins before all is enqueued."""
+        if not isinstance(loaded, LoadedProgram):
+            raise TypeError(f"not a program of this backend: {loaded!r}")
+        profiling = cl.command_queue_properties.PROFILING_ENABLE
+        while len(self._queues) < len(copies):
+            self._queues.append(cl.CommandQueue(self._context, properties=profiling))
+        gate, events = cl.UserEvent(self._context), []
+        try:
+            for queue, buffers in zip(self._queues, copies, strict=False):
+                cl.enqueue_barrier(queue, wait_for=[gate])
+                events += [self._step(loaded, step, buffers, queue) for step in call.steps]
+                queue.flush()
+        except (cl.Error, KeyError) as error:
+            raise launch_failure(error) from error
+        finally:
+            gate.set_status(cl.command_execution_status.COMPLETE)
+        try:
+            cl.wait_for_events(events)
+        except cl.Error as error:
+            raise launch_failure(error) from error
+        return float(max(e.profile.end for e in events) - min(e.profile.start for e in events)) * 1e-6
 
     def flush(self, cap_bytes: int) -> None:
         """See ``Backend.flush``. A kernel on all cores, since each has caches of its own."""
@@ -145,13 +163,23 @@ class OpenCLBackend:
                 text = f"kernel '{launch.entry}' takes {have} arguments, the launch passes {len(launch.args)}"
                 raise BackendFailure(Status.COMPILE_ERROR, text)
 
-    def _enqueue(self, kernel: cl.Kernel, launch: BoundLaunch, buffers: Mapping[str, Buffer]) -> cl.Event:
+    def _step(
+        self, loaded: LoadedProgram, step: Memset | BoundLaunch, buffers: Mapping[str, Buffer], queue: cl.CommandQueue
+    ) -> cl.Event:
+        if isinstance(step, Memset):
+            target, byte = _handle(buffers[step.buffer]), np.full(1, step.value, np.uint8)
+            return cl.enqueue_fill_buffer(queue, target, byte, 0, target.size)
+        return self._enqueue(loaded.kernels[step.entry], step, buffers, queue)
+
+    def _enqueue(
+        self, kernel: cl.Kernel, launch: BoundLaunch, buffers: Mapping[str, Buffer], queue: cl.CommandQueue
+    ) -> cl.Event:
         args: list[Any] = [_handle(buffers[arg]) if isinstance(arg, str) else arg for arg in launch.args]
         if kernel.num_args == len(args) + 1:  # dynamic shared memory is one more __local pointer
             args.append(cl.LocalMemory(max(launch.shared_bytes, 1)))
         kernel.set_args(*args)
         shape = tuple(blocks * threads for blocks, threads in zip(launch.grid, launch.block, strict=True))
-        return cl.enqueue_nd_range_kernel(self._queue, kernel, shape, launch.block)
+        return cl.enqueue_nd_range_kernel(queue, kernel, shape, launch.block)
 
     def _try(self, kernel: cl.Kernel, call: Call, launch: BoundLaunch, notify: Callable[[str], None]) -> None:
         """Runs a few blocks, so that a compiler which works at the first launch does so here."""
@@ -161,7 +189,7 @@ class OpenCLBackend:
             for name, buffer in buffers.items():
                 buffer.place(Placement.ROOMY, call.alignments[name])
                 buffer.fill(0)
-            event = self._enqueue(kernel, launch, buffers)
+            event = self._enqueue(kernel, launch, buffers, self._queue)
             self._queue.flush()
             while event.command_execution_status > cl.command_execution_status.RUNNING:
                 time.sleep(0.001)

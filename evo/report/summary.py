@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Any
 
+from evaluator.api import SizeComparison
 from evo.campaign_types import Campaign
 from evo.result import CampaignResult
 from genome.spec import ProblemSize
@@ -48,6 +50,7 @@ def best_json(campaign: Campaign, result: CampaignResult) -> dict[str, Any]:
         "variant": result.best.digest(),
         "campaign": result.campaign_id,
         "entry": campaign.entry or None,
+        "objective": {name: value for name, value in asdict(campaign.objective).items() if name != "meter"},
         "campaign_file": os.path.relpath(campaign.path.resolve(), campaign.output.resolve()),
         "versions": dict(result.versions),
         "notes": list(result.notes),
@@ -58,13 +61,18 @@ def _sizes(campaign: Campaign, result: CampaignResult) -> list[dict[str, Any]]:
     sizes = {size.label: size for size in campaign.spec.sizes}
     rows = {
         row.size: {"baseline_ms": row.baseline_ms, "best_ms": row.best_ms, "speedup": row.speedup,
-                   "low": row.low, "high": row.high}
+                   "low": row.low, "high": row.high, **_energies(row)}
         for row in result.comparison.sizes
     }  # fmt: skip
     return [
         {"size": _env(sizes.get(label), label), **(rows.get(label) or _from_search(result, label))}
         for label in sizes or rows
     ]
+
+
+def _energies(row: SizeComparison) -> dict[str, float | None]:
+    known = row.baseline_mj is not None
+    return {"baseline_mj": row.baseline_mj, "best_mj": row.best_mj} if known else {}
 
 
 def _env(size: ProblemSize | None, label: str) -> dict[str, int] | str:
