@@ -7,6 +7,7 @@ from genome.analysis.collect import collect
 from genome.analysis.facts import KernelFacts, OpaqueFact
 from genome.analysis.idioms import idioms
 from genome.analysis.loop_facts import loop_facts
+from genome.analysis.reuse import reuse
 from genome.analysis.scope import Block, make_scope
 from genome.analysis.uniformity import Levels
 from genome.analysis.work import work_of
@@ -37,7 +38,7 @@ def analyse(kernel: Kernel, assumptions: Assumptions = _NOTHING, block: Block | 
         dependences=(),
         aliases=(),
         races=(),
-        reuse=(),
+        reuse=reuse(scope, accesses),
         idioms=idioms(scope, accesses),
         work=work_of(scope),
         opaque=_opaque(kernel),

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from genome.analysis.access import Access, AffineForm
+from genome.analysis.access import Access, AccessMode, AffineForm, MemorySpace
 from genome.analysis.analyse import analyse
 from genome.analysis.casts import mark_rounding
 from genome.analysis.count import Count, evaluate
-from genome.analysis.facts import BranchKind, KernelFacts, Uniformity
+from genome.analysis.facts import BranchKind, KernelFacts, Reuse, Uniformity
 from genome.analysis.proof import Standing
 from genome.ir.expr import Call, Expr, Var
 from genome.ir.kernel import Kernel
@@ -227,9 +227,49 @@ def threads(truth: Truth) -> Iterator[tuple[Point, Point]]:
             yield (block[0], block[1], block[2]), (thread[0], thread[1], thread[2])
 
 
+def check_reuse(truth: Truth) -> int:
+    """Where a thread, or a block, makes all accesses of a group, it touches as many elements as the footprint has."""
+    groups: dict[Any, list[Access]] = defaultdict(list)
+    for access in truth.facts.accesses:
+        if access.space is MemorySpace.GLOBAL and access.mode is AccessMode.READ and access.form is not None:
+            groups[access.array, access.loops, access.form.terms].append(access)
+    facts = iter(truth.facts.reuse)
+    checked = 0
+    for group in groups.values():
+        members = {(access.statement, access.subscripts) for access in group}
+        events = [event for event in truth.trace.accesses if event.kind == "r" and event.node is not None
+                  and event.array == group[0].array and (event.site, event.node.subscripts) in members]  # fmt: skip
+        for over in (*group[0].loops, "block"):
+            fact = next(facts)
+            assert (fact.array, fact.over) == (group[0].array, over)
+            checked += check_footprint(truth, fact, events)
+    assert next(facts, None) is None
+    return checked
+
+
+def check_footprint(truth: Truth, fact: Reuse, events: list[Event]) -> int:
+    constant = {stmt.var for stmt in flatten(truth.kernel.body) if isinstance(stmt, Loop) and stmt.trip is not None}
+    runs: dict[Any, list[Event]] = defaultdict(list)
+    for event in events:
+        moving = constant if fact.over == "block" else {fact.over}
+        standing = tuple((name, value) for name, value in event.loops if name not in moving)
+        runs[(event.block, standing) if fact.over == "block" else (event.block, event.thread, standing)].append(event)
+    complete = 0
+    for run_ in runs.values():
+        values = truth.values(run_[0].block, run_[0].thread, run_[0].loops)
+        if fact.elements is None or len(run_) != amount(fact.accesses, truth, values):
+            continue  # a guard kept some of them out
+        touched, elements = len({event.element for event in run_}), amount(fact.elements, truth, values)
+        assert elements is not None
+        assert touched == elements if fact.proof.standing is Standing.PROVEN else touched <= elements, fact
+        complete += 1
+    return complete
+
+
 def check_all(truth: Truth) -> tuple[int, int, bool]:
     check_uniformity(truth)
     check_barriers(truth)
+    check_reuse(truth)
     return check_forms(truth), check_strides(truth), check_work(truth)
 
 
@@ -274,6 +314,29 @@ def test_kernels_as_people_write_them_do_what_their_facts_say(entry: str) -> Non
     one = {"x"} >= {axis.dim for axis in kernel.axes}
     grid, block = shapes.get(entry, ((3,), (16,)) if one else ((3, 3), (4, 2)))
     check_all(Truth(kernel, grid, block, sizes))
+
+
+WINDOWS = """
+__global__ void f(const float* x, const float* w, float* y, int n, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int j = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i < n && j < m) {
+    float s = 0.0f;
+    for (int a = 0; a < 3; a++)
+      for (int b = 1; b < 6; b += 2)
+        s += x[(j + a) * (n + 4) + i + b] * w[a * 3 + b] + x[j * 40 + 2 * i + b];
+    for (int c = 2; c < m; c++)
+      s += x[i * m + c] - x[i * m + c - 1] + x[i * m + c + 1] + w[c * j] * w[4 * i + c];
+    y[j * n + i] = s;
+  }
+}
+"""
+
+
+def test_footprints_of_windows_are_what_blocks_touch() -> None:
+    truth = Truth(kernel_of(WINDOWS, "f"), (2, 2), (8, 4), {"n": 16, "m": 8})
+    assert check_reuse(truth) > 100
+    assert {(fact.array, fact.over) for fact in truth.facts.reuse if fact.elements != fact.accesses}
 
 
 TEMPLATE = """
