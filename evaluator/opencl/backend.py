@@ -108,6 +108,7 @@ class OpenCLBackend:
         profiling = cl.command_queue_properties.PROFILING_ENABLE
         while len(self._queues) < len(copies):
             self._queues.append(cl.CommandQueue(self._context, properties=profiling))
+        self._queue.finish()  # what fills the buffers stands in another queue
         gate, events = cl.UserEvent(self._context), []
         try:
             for queue, buffers in zip(self._queues, copies, strict=False):

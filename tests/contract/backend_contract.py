@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from evaluator.at_once import Together
 from evaluator.backend import Backend, BackendFailure, Binary, Buffer, Placement
 from evaluator.plan import BoundLaunch, Call
 from evaluator.result import Status
@@ -78,6 +79,32 @@ class BackendContract:
         start = np.full(4, 0x3F, np.uint8).view(np.float32)[0]
         expected = np.full(100, (start + np.float32(1.0)) * np.float32(2.0))
         np.testing.assert_array_equal(buffers["s"].read().view(np.float32), expected)
+
+    def test_calls_at_once_keep_to_their_own_buffers(self, backend: Backend) -> None:
+        assert isinstance(backend, Together)
+        call = call_of([("add", 2, ("a", "b", np.int32(100), np.float32(0.5)))], {"a": 400, "b": 400})
+        copies, wanted = [], []
+        for number in range(3):
+            copies.append(allocated(backend, call))
+            wanted.append(np.arange(100, dtype=np.float32) * np.float32(number + 1))
+            copies[-1]["a"].write(wanted[-1].view(np.uint8))
+        loaded = backend.load(self.built(backend, ADD, "add", call))
+        for _ in range(2):
+            assert backend.run_together(loaded, call, copies) > 0.0
+        for buffers, data in zip(copies, wanted, strict=True):
+            np.testing.assert_array_equal(buffers["b"].read().view(np.float32), data + np.float32(0.5))
+            assert not any(buffer.damage() for buffer in buffers.values())
+
+    def test_a_launch_that_fails_among_several_is_told(self, backend: Backend) -> None:
+        assert isinstance(backend, Together)
+        small = call_of([("reverse", 1, ("a",))], {"a": 256})
+        loaded = backend.load(self.built(backend, REVERSE, "reverse", small))
+        huge = BoundLaunch("reverse", (1, 1, 1), (2 * backend.limits.max_threads, 1, 1), ("a",))
+        call = Call((huge,), small.buffers, {}, small.alignments)
+        with pytest.raises(BackendFailure) as caught:
+            backend.run_together(loaded, call, [allocated(backend, small) for _ in range(2)])
+        assert caught.value.status in (Status.LIMIT, Status.LAUNCH_ERROR)
+        assert backend.run_together(loaded, small, [allocated(backend, small) for _ in range(2)]) > 0.0
 
     def test_shared_memory_and_barrier(self, backend: Backend) -> None:
         data = np.arange(128, dtype=np.float32)

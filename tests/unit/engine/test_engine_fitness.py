@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,3 +45,16 @@ def test_a_failure_or_a_missing_size_has_no_score() -> None:
     assert fitness.score((at(1, 2.0), at(2, status=Status.WRONG))) is None
     with pytest.raises(ValueError, match="N=2"):
         Fitness.of(SIZES, (at(1, 8.0),))
+
+
+def test_energy_counts_where_it_is_what_is_optimised() -> None:
+    """By hand: weights 1 and 3, ratios 2 and 1: the geometric mean is 2 ** (1 / 4), whatever the times say."""
+    sizes = (replace(SIZES[0], weight=1.0), replace(SIZES[1], weight=3.0))
+    baseline = (replace(at(1, 8.0), energy_mj=6.0), replace(at(2, 8.0), energy_mj=5.0))
+    fitness = Fitness.of(sizes, baseline, by_energy=True)
+    score = fitness.score((replace(at(1, 80.0), energy_mj=3.0), replace(at(2, 80.0), energy_mj=5.0)))
+    assert score is not None and score.value == pytest.approx(2**0.25)
+    assert score.low < score.value < score.high
+    assert fitness.score((at(1, 1.0), replace(at(2, 1.0), energy_mj=5.0))) is None
+    with pytest.raises(ValueError, match="the baseline has no energy at"):
+        Fitness.of(sizes, (at(1, 8.0), at(2, 8.0)), by_energy=True)
