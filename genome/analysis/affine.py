@@ -73,8 +73,8 @@ def _not_affine(atom: Expr, scope: Scope) -> NotAffine:
         if isinstance(node, Index):
             return NotAffine(f"it depends on a value loaded from {node.array}", True)
         if isinstance(node, Var) and node.name in scope.changing:
-            change = scope.changing[node.name]
-            return NotAffine(f"{node.name} is set again on line {change.line}", change.loaded)
+            reason = f"{node.name} is set again on line {scope.changing[node.name]}"
+            return NotAffine(reason, node.name in scope.loaded)
     match atom:
         case Var(name):
             return NotAffine(f"the value of {name} is not followed")

@@ -10,7 +10,20 @@ from genome.analysis.access import MemorySpace, VariableKind
 from genome.ir.expr import Cast, Const, Expr, Index, Unary, Var, names, rewrite, substitute, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Assign, Body, Decl, Loop, Opaque, Space, Stmt, base_name, expressions, flatten, writes
+from genome.ir.stmt import (
+    Assign,
+    Body,
+    Decl,
+    ExprStmt,
+    Loop,
+    Opaque,
+    Space,
+    Stmt,
+    base_name,
+    expressions,
+    flatten,
+    writes,
+)
 from genome.ir.types import BUILTIN_INDICES, FLOAT_TYPES, INTEGER_TYPES, canonical, infer
 
 _LARGEST = 200  # nodes; longer values are not put into their uses
@@ -19,19 +32,6 @@ _NUMBERS = INTEGER_TYPES | FLOAT_TYPES
 _ZERO = Const("0")
 
 Block = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Change:
-    """A local that does not keep its first value.
-
-    Attributes:
-        line: Where it is set again (or where the text stands that may set it).
-        loaded: True if a value from memory flows into it.
-    """
-
-    line: int
-    loaded: bool
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Scope:
         types: Canonical type of each variable; of each element for an array.
         kinds: Variables that indices run over.
         definitions: Integer locals that keep their first value, in terms of names that are no such locals.
-        changing: Other locals and parameters that are set again.
+        changing: Locals and parameters that are set again, with a line where they are.
         loops: Loops by their variable.
     """
 
@@ -53,7 +53,7 @@ class Scope:
     types: Mapping[str, str]
     kinds: Mapping[str, VariableKind]
     definitions: Mapping[str, Expr]
-    changing: Mapping[str, Change]
+    changing: Mapping[str, int]
     loops: Mapping[str, Loop]
 
     def resolve(self, expr: Expr) -> Expr:
@@ -100,9 +100,13 @@ class Scope:
     @cached_property
     def loaded(self) -> frozenset[str]:
         """Locals into which a value from memory flows."""
-        changing = {name for name, change in self.changing.items() if change.loaded}
-        return frozenset(changing | {decl.name for decl in self._declarations
-                                     if decl.init is not None and _loads(decl.init, changing)})  # fmt: skip
+        statements = tuple(flatten(self.kernel.prologue + self.kernel.whole))
+        found: set[str] = set()
+        before = -1
+        while before != len(found):
+            before = len(found)
+            found.update(name for stmt in statements for name in _loaded_by(stmt, found))
+        return frozenset(found)
 
     @cached_property
     def _local(self) -> frozenset[str]:
@@ -190,36 +194,32 @@ def _definitions(body: Body, types: Mapping[str, str], changing: frozenset[str])
     return found
 
 
-def _changing(body: Body) -> dict[str, Change]:
-    """Scalars that are assigned, passed by address, or touched by opaque text; grown until loads have spread."""
-    statements = tuple(flatten(body))
-    loaded: set[str] = set()
-    found: dict[str, Change] = {}
-    before = -1
-    while before != len(loaded):
-        before = len(loaded)
-        for stmt in statements:
-            for name, is_loaded in _set_by(stmt, loaded):
-                if is_loaded:
-                    loaded.add(name)
-                if not isinstance(stmt, Decl):
-                    found[name] = Change(found[name].line if name in found else stmt.line, name in loaded)
-    return {name: replace(change, loaded=name in loaded) for name, change in found.items()}
+def _changing(body: Body) -> dict[str, int]:
+    """Scalars that are assigned, passed by address or touched by opaque text, with a line where they are."""
+    found: dict[str, int] = {}
+    for stmt in flatten(body):
+        if not isinstance(stmt, Decl):
+            found.update((name, stmt.line) for name in _set_by(stmt))
+    return found
 
 
-def _set_by(stmt: Stmt, loaded: set[str]) -> tuple[tuple[str, bool], ...]:
-    """(scalar, does a value from memory reach it) for each one that the statement itself sets."""
-    if isinstance(stmt, Opaque):
-        return tuple((name, True) for name in (*stmt.writes, *stmt.declares))
-    if isinstance(stmt, Decl):
-        return ((stmt.name, _loads(stmt.init, loaded)),) if stmt.init is not None else ()
-    targets = [base_name(target) for target in writes(stmt) if not isinstance(target, Index)]
-    value = stmt.value if isinstance(stmt, Assign) else None
-    handed = (node.operand for expr in expressions(stmt) for node in walk(expr)
-              if isinstance(node, Unary) and node.op == "&" and not isinstance(node.operand, Index))  # fmt: skip
-    return (*((name, value is None or _loads(value, loaded)) for name in targets),
-            *((base_name(operand), True) for operand in handed))  # fmt: skip
+def _set_by(stmt: Stmt) -> tuple[str, ...]:
+    """Scalars that the statement itself sets."""
+    match stmt:
+        case Decl(name=name, init=init):
+            return (name,) if init is not None else ()
+        case Opaque(writes=written, declares=declared):
+            return (*written, *declared)
+        case ExprStmt(value=value):
+            handed = (node.operand for node in walk(value) if isinstance(node, Unary) and node.op == "&")
+            return tuple(base_name(operand) for operand in handed if not isinstance(operand, Index))
+    return tuple(base_name(target) for target in writes(stmt) if not isinstance(target, Index))
 
 
-def _loads(expr: Expr, loaded: set[str]) -> bool:
-    return any(isinstance(node, Index) for node in walk(expr)) or bool(loaded & set(names(expr)))
+def _loaded_by(stmt: Stmt, loaded: set[str]) -> tuple[str, ...]:
+    """Scalars that the statement itself sets from memory, given those that are known to come from there."""
+    values = (expr for expr in expressions(stmt) if not isinstance(expr, Var))
+    plain = isinstance(stmt, Decl | Assign)
+    blind = not plain or any(isinstance(node, Index) for expr in values for node in walk(expr))
+    flows = blind or any(name in loaded for expr in expressions(stmt) for name in names(expr))
+    return _set_by(stmt) if flows else ()

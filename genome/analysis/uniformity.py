@@ -7,6 +7,7 @@ between threads flows into, or is assigned under a condition that differs, diffe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from genome.analysis.access import MemorySpace, VariableKind
 from genome.analysis.facts import Uniformity
@@ -56,7 +57,7 @@ class Levels:
         self.scope = scope
         self._control: list[Uniformity] = []
         self._of: dict[str, Uniformity] = {}
-        self._origin: dict[str, str] = {}
+        self._origin: dict[str, Expr | str] = {}
         kernel = scope.kernel
         self._changed_arrays = frozenset(
             base_name(target) for stmt in flatten(kernel.whole) for target in writes(stmt) if isinstance(target, Index)
@@ -73,18 +74,31 @@ class Levels:
 
     def of(self, expr: Expr) -> Uniformity:
         """The widest group of threads that is known to agree on the value of the expression."""
-        aligned = self._warp_part(expr)
-        if aligned:
+        if self.scope.block is not None:
+            return self._of_parts(expr)
+        level = Uniformity.GRID
+        for node in _speaking(expr):
+            own = self._of_node(node)
+            if _RANK[own] > _RANK[level]:
+                level = own
+        return level
+
+    def _of_parts(self, expr: Expr) -> Uniformity:
+        """The level, whole warps looked for in its parts."""
+        if self._warp_part(expr):
             return Uniformity.WARP
-        match expr:
+        return narrowest((self._of_node(expr), *(self._of_parts(child) for child in children(expr))))
+
+    def _of_node(self, node: Expr) -> Uniformity:
+        """What the node itself, its parts aside, adds to the level of an expression."""
+        match node:
             case Var(name):
                 return self.of_name(name)
-            case Index(array, subscripts):
-                return narrowest((self._array_level(array), *(self.of(part) for part in subscripts)))
-            case Call(function, args):
-                inside = narrowest(self.of(arg) for arg in args)
-                return inside if function in PURE else Uniformity.DIVERGENT
-        return narrowest(self.of(child) for child in children(expr))
+            case Index(array, _):
+                return self._array_level(array)
+            case Call(function, _) if function not in PURE:
+                return Uniformity.DIVERGENT
+        return Uniformity.GRID
 
     def of_name(self, name: str) -> Uniformity:
         """The level of a variable; sizes and constants of the file agree in the whole grid."""
@@ -99,12 +113,19 @@ class Levels:
         for node in walk(expr):
             if isinstance(node, Var) and self.of_name(node.name) is Uniformity.DIVERGENT:
                 origin = self._origin.get(node.name, "")
-                return f"{node.name} differs between threads" + (f" ({origin})" if origin else "")
+                reason = self._own_reason(origin) if isinstance(origin, Expr) else origin
+                return f"{node.name} differs between threads" + (f" ({reason})" if reason else "")
             if isinstance(node, Index) and self._array_level(node.array) is Uniformity.DIVERGENT:
                 return f"the kernel writes {node.array}, so that threads may read different values"
             if isinstance(node, Call) and node.function not in PURE:
                 return f"{node.function} may give each thread another value"
         return "it differs between threads"
+
+    def _own_reason(self, origin: Expr) -> str:
+        """What makes the first value differ that a name was given, one step back."""
+        found = (node.name for node in walk(origin) if isinstance(node, Var))
+        name = next((name for name in found if self.of_name(name) is Uniformity.DIVERGENT), "")
+        return f"as {name} does" if name else ""
 
     # ---- sources
 
@@ -161,16 +182,16 @@ class Levels:
                 self._body(orelse, inside)
             case Loop(var=var, lower=lower, upper=upper, body=body):
                 inside = narrowest((control, self.of(lower), self.of(upper)))
-                self._add(var, inside, "")
+                self._add(var, inside)
                 self._body(body, inside)
             case Decl(name=name, init=init, space=space):
                 if space is not Space.SHARED and init is not None:
-                    self._add(name, narrowest((control, self.of(init))), self.why(init))
+                    self._add(name, narrowest((control, self.of(init))), init)
             case Assign(target=target, value=value):
-                self._assign(target, narrowest((control, self.of(value))), self.why(value))
+                self._assign(target, narrowest((control, self.of(value))), value)
             case VectorLoad(targets=targets, source=source):
                 for target in targets:
-                    self._assign(target, narrowest((control, self.of(source))), self.why(source))
+                    self._assign(target, narrowest((control, self.of(source))), source)
             case Opaque(writes=changed, declares=declared, line=line):
                 for name in (*changed, *declared):
                     self._add(name, Uniformity.DIVERGENT, f"set in text on line {line}")
@@ -179,15 +200,23 @@ class Levels:
                     if isinstance(node, Unary) and node.op == "&":
                         self._add(base_name(node.operand), Uniformity.DIVERGENT, "its address is handed out")
 
-    def _assign(self, target: Expr, level: Uniformity, origin: str) -> None:
+    def _assign(self, target: Expr, level: Uniformity, value: Expr) -> None:
         parts = target.subscripts if isinstance(target, Index) else ()
-        self._add(base_name(target), narrowest((level, *(self.of(part) for part in parts))), origin)
+        self._add(base_name(target), narrowest((level, *(self.of(part) for part in parts))), value)
 
-    def _add(self, name: str, level: Uniformity, origin: str) -> None:
-        joined = narrowest((level, self._of.get(name, Uniformity.GRID)))
-        if joined is Uniformity.DIVERGENT and self._of.get(name) is not Uniformity.DIVERGENT:
-            self._origin[name] = origin if origin != "it differs between threads" else ""
-        self._of[name] = joined
+    def _add(self, name: str, level: Uniformity, origin: Expr | str = "") -> None:
+        """Lets a name vary as much as what flows into it; ``origin`` is that, or why it varies."""
+        known = self._of.get(name, Uniformity.GRID)
+        if _RANK[level] > _RANK[known]:
+            self._of[name] = level
+            if level is Uniformity.DIVERGENT:
+                self._origin[name] = origin
+
+
+@lru_cache(maxsize=16384)
+def _speaking(expr: Expr) -> tuple[Expr, ...]:
+    """The nodes that may make an expression differ between threads."""
+    return tuple(dict.fromkeys(node for node in walk(expr) if isinstance(node, Var | Index | Call)))
 
 
 def _handed_out(body: Body) -> frozenset[str]:
