@@ -57,13 +57,21 @@ def _at_least_zero(span: Poly) -> tuple[AtLeast, ...]:
 
 def summed(count: Count, loop: Loop, scope: Scope) -> Count:
     """The sum of a count over the iterations of a loop; the loop's trips times it where it does not depend on them."""
-    name = loop.var
-    powers = _powers(count.numerator, name)
+    powers = _powers(count.numerator, loop.var)
     if powers is not None and set(powers) <= {0}:
         return count * trips_of(loop, scope).count
-    if powers is None or loop.step != 1 or max(powers) > _HIGHEST or trips_of(loop, scope).doubt:
-        return unknown_trips(name)
-    lower, upper = poly(scope.resolve(loop.lower)), poly(scope.resolve(loop.upper))
+    if loop.step != 1 or trips_of(loop, scope).doubt:
+        return unknown_trips(loop.var)
+    lower, upper = (poly(scope.resolve(bound)) for bound in (loop.lower, loop.upper))
+    total = summed_over(count, loop.var, lower, upper)
+    return unknown_trips(loop.var) if total is None else total
+
+
+def summed_over(count: Count, name: str, lower: Poly, upper: Poly) -> Count | None:
+    """The sum of a count over ``lower <= name < upper``; None where no closed form is known."""
+    powers = _powers(count.numerator, name)
+    if powers is None or max(powers) > _HIGHEST:
+        return None
     total = Count()
     for power, factor in powers.items():
         total += counted(factor) * (_power_sum(power, upper) + _power_sum(power, lower) * whole(-1))

@@ -8,7 +8,8 @@ import pytest
 
 from evo.campaign import load_campaign
 from genome.operations import flops
-from genome.spec import ProblemSize
+from genome.sizes import SizeExpr
+from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -24,3 +25,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_flops_of_the_examples(name: str, sizes: dict[str, int], count: int) -> None:
     spec = load_campaign(EXAMPLES / name / "campaign.yaml").spec
     assert flops(spec, ProblemSize(tuple(sizes.items()))) == count
+
+
+def test_loops_that_end_at_the_thread_count_exactly() -> None:
+    kernels = Path(__file__).parents[1] / "data" / "kernels"
+    rows, cols = SizeExpr("R"), SizeExpr("C")
+    args = (ArgSpec("x", "float32", shape=(rows, cols)), ArgSpec("y", "float32", shape=(rows, cols)),
+            ArgSpec("rows", "int32", value=rows), ArgSpec("cols", "int32", value=cols))  # fmt: skip
+    size = ProblemSize((("R", 5), ("C", 9)))
+    launch = LaunchSpec((8, 4, 1), domain=(cols, rows))
+    spec = KernelSpec("prefix", (kernels / "triangle.cu").read_text(), "prefix", args, launch, (size,))
+    assert flops(spec, size) == 5 * sum(c + 1 for c in range(9))
