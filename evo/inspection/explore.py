@@ -115,8 +115,9 @@ class _Trial:
         self.seen.update((named(move), (move, tuple(groups))) for move in fresh)
         phase = max(group[0].transform.phase for group in groups.values())
         for item in refused:
-            nearer = phase > self._phases.get(named(item), -1)  # to the transform that waits: the other one prepares it
-            if nearer and self.waiting.get(named(item), item.reason) != item.reason:
+            # One that prepares another runs before it; the last of those is the one that it waits for.
+            prepares = self._phases.get(named(item), -1) < phase < item.transform.phase
+            if prepares and self.waiting.get(named(item), item.reason) != item.reason:
                 self._phases[named(item)] = phase
                 self.then[named(item)] = f"after {listed(groups)}: {item.reason}"
         return fresh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from evo.inspection.facts import (
@@ -122,11 +123,10 @@ def work_view(work: Work, spec: KernelSpec) -> WorkView:
 def opaque_views(kernel: Kernel, facts: KernelFacts) -> tuple[OpaqueView, ...]:
     """What the engine does not look into: regions of text, and calls whose effects it does not know."""
     regions = [
-        OpaqueView(r.line, r.text, r.reads, r.writes, r.barrier, why_opaque(r.text.strip())) for r in facts.opaque
+        OpaqueView(r.line, r.text, r.reads, r.writes, r.barrier, _why_region(r.text.strip(), kernel))
+        for r in facts.opaque
     ]
-    known = {region.line for region in regions}
-    calls = [view for view in _unknown_calls(kernel) if view.line not in known]
-    return tuple(sorted((*regions, *calls), key=lambda view: view.line))
+    return tuple(sorted((*regions, *_unknown_calls(kernel)), key=lambda view: view.line))
 
 
 def _unknown_calls(kernel: Kernel) -> Iterator[OpaqueView]:
@@ -142,7 +142,17 @@ def _unknown_calls(kernel: Kernel) -> Iterator[OpaqueView]:
 
 
 def _why_call(function: str, kernel: Kernel) -> str:
-    why = why_opaque(f"{function}(")
-    if f"{function}(" in kernel.prelude or f"{function} (" in kernel.prelude:
-        return f"{function} is a function of the file that the engine does not look into"
-    return why if why != why_opaque("") else f"nothing is known of {function}"
+    own = _own_function(f"{function}(", kernel)
+    return own or why_opaque(f"{function}(") or f"nothing is known of {function}"
+
+
+def _why_region(text: str, kernel: Kernel) -> str:
+    return why_opaque(text) or _own_function(text, kernel) or "C++ outside of what is read"
+
+
+def _own_function(text: str, kernel: Kernel) -> str:
+    """What a text calls of the file itself; empty if nothing."""
+    for name in re.findall(r"\b(\w+)\s*\(", text):
+        if re.search(rf"\b{name}\s*\(", kernel.prelude):
+            return f"it calls {name}, a function of the file"
+    return ""

@@ -43,8 +43,8 @@ def expression(value: Expr | Poly | Count) -> str:
 
 
 def why_opaque(text: str) -> str:
-    """What about a text keeps the engine from looking into it."""
-    return next((why for pattern, why in _OPAQUE if re.search(pattern, text)), "C++ outside of what is read")
+    """What about a text keeps the engine from looking into it; empty where nothing sticks out."""
+    return next((why for pattern, why in _OPAQUE if re.search(pattern, text)), "")
 
 
 def listed(items: Iterable[str], most: int = 6) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,9 @@ def test_each_command_knows_them(command: str, steered: Path, monkeypatch: pytes
         done = CliRunner().invoke(app, [command, str(steered)])
         assert isinstance(done.exception, SeenError), done.output
     assert seen[0].spec.steering.forbid == ("shaper",)
+
+
+def test_an_inspection_says_that_one_is_forbidden(steered: Path) -> None:
+    outcome = CliRunner().invoke(app, ["inspect", str(steered), "--json"])
+    forbidden = [group for group in json.loads(outcome.stdout)["refusals"] if "forbids" in group["reason"]]
+    assert {place["transform"] for group in forbidden for place in group["moves"]} == {"shaper"}
