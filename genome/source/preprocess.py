@@ -11,8 +11,9 @@ from typing import Any, TextIO
 
 from pcpp import Action, OutputDirective, Preprocessor
 
-from genome.ir.print_tokens import Token, closing, render, tokenize
+from genome.ir.print_tokens import Token, closing, render
 from genome.source.errors import SourceError
+from genome.source.expanded import own_tokens
 
 PREDEFINED: tuple[tuple[str, str], ...] = (
     ("__CUDACC__", "1"), ("__CUDA_ARCH__", "800"), ("__NVCC__", "1"), ("__cplusplus", "201703L"),
@@ -60,10 +61,9 @@ def preprocess(
         engine.add_path(folder)
     # Names in messages are those that the user gave.
     engine.rewrite_paths = [(f"^{re.escape(str(Path(path).absolute()))}$", path.replace("\\", "\\\\"))]
-    output = io.StringIO()
     engine.parse(_PRAGMA_UNROLL.sub(_unroll_call, source), path)
-    engine.write(output)
-    return Preprocessed(tuple(_pragmas(tokenize(output.getvalue()))), tuple(dict.fromkeys(engine.missing)))
+    tokens = own_tokens(iter(engine.token, None))
+    return Preprocessed(tuple(_pragmas(tokens)), tuple(dict.fromkeys(engine.missing)))
 
 
 def _unroll_call(match: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ def _unroll_call(match: re.Match[str]) -> str:
 
 
 def _pragmas(tokens: list[Token]) -> list[Token]:
-    """Turns the marks back into ``#pragma unroll N`` tokens and drops the pragmas that mean nothing here.
+    """Turns the marks back into ``#pragma unroll N`` tokens and drops other pragmas, which mean nothing here.
 
     ``register`` goes as well: it never meant anything to a GPU, and C++17 has it no more.
     """
@@ -88,7 +88,9 @@ def _pragmas(tokens: list[Token]) -> list[Token]:
             argument = render(tokens[position + 2 : end]).strip()
             result.append(Token(f"#pragma unroll {argument}".rstrip(), "pragma", token.space, token.line, token.file))
             position = end
-        elif token.kind not in ("pragma", "directive") and token.text != "register":
+        elif token.text == "_Pragma":
+            position = closing(tokens, position + 1)
+        elif token.text != "register":
             result.append(token)
         position += 1
     return result
@@ -120,7 +122,8 @@ class _Engine(Preprocessor):  # type: ignore[misc]
     def on_file_open(self, is_system_include: bool, includepath: str) -> TextIO:
         if not Path(includepath).is_file():
             raise FileNotFoundError(includepath)
-        return open(includepath, encoding="utf-8", errors="replace")
+        text = Path(includepath).read_text(encoding="utf-8", errors="replace")
+        return io.StringIO(_PRAGMA_UNROLL.sub(_unroll_call, text))
 
     def on_error(self, file: str, line: int, msg: str) -> None:
         raise SourceError(file or self.path_of_source, line, msg, "the preprocessor stops here")
@@ -140,4 +143,4 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         if directive.value == "error":
             raise SourceError(directive.source or self.path_of_source, directive.lineno,
                               "#error " + "".join(tok.value for tok in toks).strip())  # fmt: skip
-        return directive.value != "pragma" or None
+        return True
