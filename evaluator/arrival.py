@@ -84,16 +84,16 @@ class Arrival:
             EvaluatorError: See ``look``.
         """
         began, pace = time.monotonic(), Pace(say)
-        while self._open and not give_up() and not self._beside.lost:
+        while self._open and (self._beside.connection is not None or self._desk.pending):
+            if give_up():
+                return ""
             self._beside.wake()
             pump(_LOOK_S)
             pace(self._beside.waiting())
             if self._beside.connection is not None and time.monotonic() - began >= self._timeout_s:
                 self._beside.give_up(self._timeout_s)
-        while self._desk.pending and not give_up():
-            pump(_LOOK_S)
         self._beside.stop()
-        if self._setup is not None and not give_up():
+        if self._setup is not None:
             for size in self._open:
                 give_up_answer(self._setup.session, self._setup.spec, size)
             self._missing, self._open = self._missing + self._open, []
