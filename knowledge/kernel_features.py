@@ -7,11 +7,11 @@ import math
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Select, children, conjuncts, names, walk
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Assign, Barrier, Decl, If, Loop, Opaque, Space, Stmt
-from genome.spec import KernelSpec, Role
-from knowledge.kernel_access import ELEMENT_BYTES, access_features
+from genome.spec import ELEMENT_BYTES, KernelSpec, Role
+from knowledge.kernel_access import access_features
 from knowledge.kernel_walk import Visit, own_expressions, scaled_log, visits_of
 
-KERNEL_FEATURE_VERSION = 1
+KERNEL_FEATURE_VERSION = 2
 
 KERNEL_FEATURES = (
     "understood",  # 1 if the front end gave an IR; else everything that needs it is 0
