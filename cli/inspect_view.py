@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evo.inspection.record import Finding, Inspection, Offer
-from evo.inspection.words import at_lines, listed, warp
+from evo.inspection.words import at_lines, listed, together, warp
 
 _WIDE = 100  # columns of a page that is not read in a terminal
 
@@ -61,7 +61,7 @@ def _findings(found: Sequence[Finding]) -> list[RenderableType]:
     for number, finding in enumerate(found, start=1):
         body: list[RenderableType] = [Text(finding.text)]
         if finding.suggests:
-            body.append(Text(f"offered for it: {listed(finding.suggests, 8)}", style="green"))
+            body.append(Text(f"offered for it: {'; '.join(together(finding.suggests))}", style="green"))
         row = Table.grid(padding=(0, 1))
         row.add_column(width=3, justify="right", style="bold")
         row.add_column(ratio=1)

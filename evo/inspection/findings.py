@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from evo.inspection.facts import AccessView, IdiomView
+from evo.inspection.facts import AccessView, IdiomView, ReuseView
 from evo.inspection.record import Finding, FindingKind, Inspection, Later
 from evo.inspection.words import at_lines, byte_count, figure, listed, plural, spaced
 from genome.analysis.proof import Standing
@@ -13,6 +13,7 @@ from genome.analysis.proof import Standing
 _ORDER = list(FindingKind)
 _QUALIFIERS = ("restrict", "fast_math", "launch_bounds")
 _NOUNS = {"all pairs": "a sum over all pairs"}
+_WORTH = 1.5  # reads of an element from which on reuse is worth a word
 _BUSY = 8.0  # operations a byte below which no current GPU is limited by its arithmetic
 
 
@@ -150,14 +151,21 @@ def _atomics(seen: Inspection) -> Iterator[Finding]:
 
 
 def _reuse(seen: Inspection) -> Iterator[Finding]:
+    """Arrays that are read again as often and by the same ones stand together."""
     known = {access.array for access in seen.accesses if access.space == "global" and access.mode == "read"}
+    groups: dict[tuple[str, str], list[ReuseView]] = {}
     for reuse in seen.reuse:
-        if reuse.array not in known or reuse.factor is None or reuse.factor < 2:
-            continue
-        over = "The threads of a block read" if reuse.over == "block" else f"The loop over {reuse.over} reads"
-        text = f"{over} each element of {reuse.array} {figure(reuse.factor)} times ({at_lines(reuse.lines)})."
-        wanted = ["shared_tile", "register_tile", "scalar_reads"] if reuse.over == "block" else ["shared_tile"]
-        yield Finding(FindingKind.REUSE, text, reuse.lines, _available(seen, wanted, reuse.array))
+        if reuse.array in known and reuse.factor is not None and reuse.factor >= _WORTH:
+            times = f"{'' if reuse.proof.holds else 'about '}{figure(reuse.factor)} times"
+            groups.setdefault((reuse.over, times), []).append(reuse)
+    for (over, times), group in groups.items():
+        arrays = list(dict.fromkeys(reuse.array for reuse in group))
+        who = "The threads of a block read" if over == "block" else f"The loop over {over} reads"
+        lines = _lines(line for reuse in group for line in reuse.lines)
+        text = f"{who} each element of {listed(arrays)} {times} ({at_lines(lines)})."
+        wanted = ["shared_tile", "register_tile", "scalar_reads"] if over == "block" else ["shared_tile"]
+        found = dict.fromkeys(name for array in arrays for name in _available(seen, wanted, array))
+        yield Finding(FindingKind.REUSE, text, lines, tuple(found))
 
 
 def _opaque(seen: Inspection) -> Iterator[Finding]:

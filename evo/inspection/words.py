@@ -87,6 +87,16 @@ def byte_count(value: float) -> str:
     return f"{text[:-1]} {text[-1]}B" if text[-1].isalpha() else f"{text} bytes"
 
 
+def together(suggests: Iterable[str]) -> list[str]:
+    """``shared_tile@A (after strip)`` and the same at B as one: ``shared_tile@A, B (after strip)``."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in suggests:
+        transform, _, rest = name.partition("@")
+        label, _, note = rest.partition(" ")
+        groups.setdefault((transform, note), []).append(label)
+    return [f"{name}@{', '.join(labels)}" + (f" {note}" if note else "") for (name, note), labels in groups.items()]
+
+
 def warp(access: AccessView) -> str:
     """How a warp touches an array, in a few words."""
     sectors = f", {plural(access.sectors, 'sector')}" if access.sectors else ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evo.inspection.facts import OpaqueView
 from evo.inspection.record import Finding, FindingKind, Inspection
-from evo.inspection.words import listed
+from evo.inspection.words import listed, together
 from evo.report.inspection_notes import Note, can_notes, sees_notes
 from evo.report.inspection_parts import (
     arguments_part,
@@ -65,7 +65,7 @@ def _findings(found: Sequence[Finding]) -> str:
 
 def _finding(finding: Finding) -> str:
     chips = [f'<a class="chip" href="#L{line}">line {line}</a>' for line in finding.lines]
-    chips += [f'<span class="chip good">{text(name)}</span>' for name in finding.suggests]
+    chips += [f'<span class="chip good">{text(name)}</span>' for name in together(finding.suggests)]
     if finding.grant and finding.kind not in (FindingKind.GRANT, FindingKind.OPTION):
         chips.append(f'<span class="chip warn">{text(finding.grant)}</span>')
     below = f'<div class="chips">{"".join(chips)}</div>' if chips else ""
