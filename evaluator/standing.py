@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from evaluator.correctness import Expected
 
+_SLACK = 1.1
 _TWO_ROUNDINGS = 2.0  # two right results may each be off by the tolerance
 
 
@@ -42,12 +43,13 @@ class Oracle:
 
         Against a reference it is 1, or ``factor`` times the baseline's error if that is more. While the reference is
         awaited nothing may be refused that it would accept: a baseline that passes is off by 1 at most, a variant that
-        passes by ``factor`` at most, and the two differ by no more than the sum.
+        passes by ``factor`` at most, and the two differ by no more than the sum; a tenth more, because the tolerance is
+        then relative to values that are off themselves.
         """
         match self.standing:
             case Standing.SETTLED:
                 return max(1.0, factor * own)
             case Standing.AWAITED:
-                return 1.0 + max(1.0, factor)
+                return _SLACK * (1.0 + max(1.0, factor))
             case Standing.MISSING:
                 return _TWO_ROUNDINGS
