@@ -107,7 +107,14 @@ def _loops(seen: Inspection) -> list[RenderableType]:
             order = f"but for {listed(loop.reductions)}" if loop.independent.holds else order
         if not loop.independent.holds:
             order += f": {loop.independent.reason}"
-        cells = (loop.site, loop.role, str(loop.line), loop.trips, order, listed(loop.offers) if loop.offers else "-")
+        cells = (
+            loop.site,
+            loop.role,
+            str(loop.line),
+            loop.trips or "not known",
+            order,
+            listed(loop.offers) if loop.offers else "-",
+        )
         table.add_row(*map(escape, cells))
     return [table] if seen.loops else []
 

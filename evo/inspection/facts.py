@@ -123,7 +123,7 @@ class LoopView:
         site: Its label in genes.
         role: Its role in genes (``reduction[0]``).
         line: Where its ``for`` stands.
-        trips: Number of iterations, or empty.
+        trips: Number of iterations; empty where the bounds do not tell it.
         trips_at: The same at each size where it is known.
         reductions: Scalars that it only adds to (or takes extremes of, ...).
         independent: Why its iterations may run in any order, those reductions aside, or why not.

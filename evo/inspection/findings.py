@@ -179,13 +179,14 @@ def _opaque(seen: Inspection) -> Iterator[Finding]:
 
 
 def _divergence(seen: Inspection) -> Iterator[Finding]:
-    for branch in seen.branches:
-        if branch.uniformity != "divergent" or branch.kind == "guard":
-            continue
-        what = "run the loop up to" if branch.kind == "loop" else "take the branch on"
-        place = f"`{branch.condition}` (line {branch.line})"
-        text = f"Threads of a warp may not all {what} {place} alike: {branch.proof.reason}."
-        yield Finding(FindingKind.DIVERGENCE, text, _lines((branch.line,)))
+    """Branches on which a warp may part in one finding, loops in another; guards of the axes are everywhere."""
+    for kind, what in (("loop", "run different numbers of iterations"), ("if", "part")):
+        found = [b for b in seen.branches if b.kind == kind and b.uniformity == "divergent"]
+        if found:
+            lines = _lines(branch.line for branch in found)
+            conditions = listed(f"`{branch.condition}`" for branch in found)
+            text = f"Threads of a warp may {what} at {conditions} ({at_lines(lines)}): {found[0].proof.reason}."
+            yield Finding(FindingKind.DIVERGENCE, text, lines)
 
 
 def _work(seen: Inspection) -> Iterator[Finding]:
@@ -276,7 +277,8 @@ def _mapping(seen: Inspection) -> str:
     names = ", ".join(axis.name for axis in seen.axes)
     point = f"({names})" if len(seen.axes) > 1 else names
     along = listed(f"{axis.name} up to {axis.extent} along {axis.dimension}" for axis in seen.axes)
-    outer = [f"{loop.site} ({loop.trips} times)" for loop in seen.loops if loop.line and not _inside(loop.site, seen)]
+    outermost = [loop for loop in seen.loops if loop.line and not _inside(loop.site, seen)]
+    outer = [f"{loop.site} ({loop.trips} times)" if loop.trips else loop.site for loop in outermost]
     walks = f" It walks the loop{'s' if len(outer) > 1 else ''} over {listed(outer)}." if outer else ""
     return f"One thread handles one {point}: {along}.{walks} A block has {block} threads."
 

@@ -23,6 +23,7 @@ from evo.inspection.views import (
     work_view,
 )
 from genome.analysis.analyse import analyse
+from genome.analysis.effects import cooperates
 from genome.analysis.facts import KernelFacts
 from genome.ir.kernel import Kernel
 from genome.limits import DeviceLimits
@@ -133,4 +134,6 @@ def _geometry(spec: KernelSpec, kernel: Kernel, campaign: bool) -> str:
     if not spec.launch.domain:
         who = "the campaign gives" if campaign else "it seems to be launched on"
         return f"{who} a grid of blocks, not a domain with a thread for each point"
+    if cooperates(kernel):
+        return "its threads share memory or wait for one another, so that its block is part of what it means"
     return "no variable of the form `blockIdx.x * blockDim.x + threadIdx.x`, with a guard, tells what a thread works on"

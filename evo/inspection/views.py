@@ -62,7 +62,7 @@ def loop_views(kernel: Kernel, spec: KernelSpec, facts: KernelFacts, offers: Seq
             site=loop.variable,
             role=roles.get(loop.variable, loop.role.value),
             line=loop.line,
-            trips=expression(loop.trips),
+            trips="" if any(isinstance(atom, Call) for atom in loop.trips.numerator.atoms) else expression(loop.trips),
             trips_at={label: int(count) for label, count in at.items() if count is not None},
             reductions=loop.reductions,
             independent=loop.independent,

@@ -41,7 +41,16 @@ def loops_part(seen: Inspection) -> str:
         order = "in any order" if loop.independent.holds else f"in this order: {loop.independent.reason}"
         order += f", but for {listed(loop.reductions)}" if loop.reductions and loop.independent.holds else ""
         offers = ", ".join(map(code, loop.offers)) or "nothing"
-        rows.append([code(loop.site), code(loop.role), _link(loop.line), code(loop.trips), text(order), offers])
+        rows.append(
+            [
+                code(loop.site),
+                code(loop.role),
+                _link(loop.line),
+                code(loop.trips) if loop.trips else "not known",
+                text(order),
+                offers,
+            ]
+        )
     return table(("site", "role", "line", "iterations", "they may run", "offered"), rows)
 
 
