@@ -100,6 +100,9 @@ def evaluate(expr: Expr, values: Mapping[str, int]) -> int | None:
         case Binary(op, left, right):
             first, second = evaluate(left, values), evaluate(right, values)
             return None if first is None or second is None else _operate(op, first, second)
+        case Call("__clz", (operand,)):
+            inner = evaluate(operand, values)
+            return None if inner is None or inner < 0 else 32 - inner.bit_length()
         case Call("min" | "max" as function, (left, right)):
             first, second = evaluate(left, values), evaluate(right, values)
             if first is None or second is None:

@@ -1,0 +1,147 @@
+"""Orders that a rewrite must keep: between the iterations of each loop, and between the threads of the launch.
+
+Two accesses of one array, one of them a write, depend on each other unless their indices are shown to differ whenever
+the iteration (or the thread) does. What overlapping pointers would add is told by ``genome.analysis.aliasing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from genome.analysis.access import Access, AccessMode, MemorySpace, VariableKind
+from genome.analysis.atomics import update_of
+from genome.analysis.facts import Dependence, Hazard
+from genome.analysis.meeting import Relation, Side, fixed_distance, meet_always, never_meet, side_of
+from genome.analysis.proof import Proof, doubted, proven
+from genome.analysis.scalar_dependences import scalar_dependences
+from genome.analysis.scope import Scope
+from genome.ir.stmt import Body, If, Loop, Stmt, flatten
+
+
+def dependences(scope: Scope, accesses: Sequence[Access]) -> tuple[Dependence, ...]:
+    """Dependences of arrays and scalars, loop by loop in program order, then those between threads.
+
+    Args:
+        scope: The names of the kernel.
+        accesses: Those of ``genome.analysis.collect``.
+    """
+    finder = _Finder(scope, accesses)
+    found: list[Dependence] = []
+    body = scope.kernel.prologue + scope.kernel.whole
+    for outer, loop in _loops(body, ()):
+        found += finder.between_iterations(outer, loop)
+        found += scalar_dependences(loop, scope.types)
+    return _surest((*found, *finder.between_threads()))
+
+
+def _surest(found: Sequence[Dependence]) -> tuple[Dependence, ...]:
+    """One fact for each order: a proven one where there is one."""
+    kept: dict[tuple[object, ...], Dependence] = {}
+    for fact in found:
+        key = (fact.name, fact.source_line, fact.sink_line, fact.hazard, fact.loop)
+        if key not in kept or (fact.proof.holds and not kept[key].proof.holds):
+            kept[key] = fact
+    return tuple(kept.values())
+
+
+def _loops(body: Body, outer: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Loop]]:
+    """(variables of the enclosing loops, loop) in program order."""
+    for stmt in body:
+        if isinstance(stmt, Loop):
+            yield outer, stmt
+            yield from _loops(stmt.body, (*outer, stmt.var))
+        elif isinstance(stmt, If):
+            yield from _loops(stmt.then + stmt.orelse, outer)
+
+
+class _Finder:
+    def __init__(self, scope: Scope, accesses: Sequence[Access]) -> None:
+        self.scope, self.accesses = scope, accesses
+        self.statements: tuple[Stmt, ...] = tuple(flatten(scope.kernel.prologue + scope.kernel.whole))
+        self.sides: dict[int, Side] = {}
+        self.places = frozenset(name for name, kind in scope.kinds.items() if kind is not VariableKind.LOOP)
+
+    def between_iterations(self, outer: tuple[str, ...], loop: Loop) -> Iterator[Dependence]:
+        """Of one thread; iterations of the loops around are the same."""
+        relation = Relation(self.places | set(outer), apart=loop.var)
+        inside = [access for access in self.accesses if loop.var in access.loops]
+        for first in inside:
+            for second in inside:
+                found = self._between(first, second, relation) if self._ordered(first, second) else None
+                if found is not None:
+                    yield found
+
+    def between_threads(self) -> Iterator[Dependence]:
+        """Of any two threads of the launch, over arrays that they share."""
+        shared = [access for access in self.accesses if access.space in (MemorySpace.GLOBAL, MemorySpace.UNKNOWN)]
+        for number, first in enumerate(shared):
+            for second in shared[number:]:
+                if not self._ordered(first, second):
+                    continue
+                for variable in self._identity():
+                    relation = Relation(apart=variable)
+                    found = self._between(first, second, relation) or self._between(second, first, relation)
+                    if found is not None:
+                        yield _between_threads(found, first, second)
+                        break
+
+    def _identity(self) -> tuple[str, ...]:
+        """Variables by which two threads differ: the axes, or indices of thread and block where some are used."""
+        used = self.scope.kernel.used_names
+        plain = [name for name, kind in self.scope.kinds.items()
+                 if kind in (VariableKind.THREAD, VariableKind.BLOCK) and name in used]  # fmt: skip
+        return tuple(dict.fromkeys((*(axis.name for axis in self.scope.kernel.axes), *plain))) or ("threadIdx.x",)
+
+    def _ordered(self, first: Access, second: Access) -> bool:
+        """True if it matters which of the two comes first."""
+        if MemorySpace.UNKNOWN not in (first.space, second.space) and first.array != second.array:
+            return False
+        modes = {first.mode, second.mode}
+        if modes == {AccessMode.ATOMIC}:
+            one, other = (update_of(self.statements[access.statement]) for access in (first, second))
+            return one is None or other is None or one.kind != other.kind
+        return modes != {AccessMode.READ}
+
+    def _between(self, first: Access, second: Access, relation: Relation) -> Dependence | None:
+        """The order between the first access and the second one where ``relation.apart`` is larger."""
+        one, other = self._side(first), self._side(second)
+        doubt = never_meet(one, other, relation)
+        if not doubt:
+            return None
+        loop = relation.apart if relation.apart in self.scope.loops else None
+        distance = fixed_distance(one, other, relation)
+        always = meet_always(one, other, relation)
+        proof = self._proof(first, second, distance if distance or not always else 0, relation.apart, doubt)
+        return Dependence(first.array, first.line, second.line, _hazard(first, second), loop, distance, proof)
+
+    def _proof(self, first: Access, second: Access, distance: int | None, variable: str, doubt: str) -> Proof:
+        """Proven where both accesses happen in every iteration (or thread), a fixed distance apart."""
+        if distance is None:
+            return doubted(doubt, second.line)
+        for access in (first, second):
+            if access.guards:
+                return doubted("one of the two stands under a condition", access.guards[-1].line)
+            for name in access.loops[access.loops.index(variable) + 1 if variable in access.loops else 0 :]:
+                if not self.scope.loops[name].trip:
+                    return doubted(f"the loop over {name} may not run", self.scope.loops[name].line)
+        what = "iterations" if variable in self.scope.loops else "threads"
+        apart = f" {distance} apart along {variable}" if distance else f" that differ in {variable}"
+        return proven(f"{what}{apart} touch one element", second.line)
+
+    def _side(self, access: Access) -> Side:
+        key = id(access)
+        if key not in self.sides:
+            self.sides[key] = side_of(access, self.scope)
+        return self.sides[key]
+
+
+def _between_threads(found: Dependence, first: Access, second: Access) -> Dependence:
+    """The fact in program order: between threads neither comes first by itself."""
+    hazard = _hazard(first, second)
+    return Dependence(found.name, first.line, second.line, hazard, None, found.distance, found.proof)
+
+
+def _hazard(first: Access, second: Access) -> Hazard:
+    if first.mode is AccessMode.READ:
+        return Hazard.ANTI
+    return Hazard.FLOW if second.mode is AccessMode.READ else Hazard.OUTPUT
