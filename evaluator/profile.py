@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluator.backend import Peaks
@@ -18,6 +19,42 @@ from evaluator.result import Bottleneck, DeviceInfo, Profile, Toolchain
 
 _NEAR = 0.5  # share of a ceiling from which that ceiling is said to limit
 _LAUNCH_MS = 0.02
+_PARTED = 0.6  # share of the threads that take part, below which the rest is missed (as with counters)
+
+
+@dataclass(frozen=True)
+class AtomicCost:
+    """Nanoseconds of an atomic update of global memory.
+
+    Attributes:
+        same: One after another at one address.
+        apart: Of the whole device, at addresses of their own.
+    """
+
+    same: float
+    apart: float
+
+
+_ATOMIC = {"gpu": AtomicCost(1.75, 0.12), "cpu": AtomicCost(4.0, 2.0)}
+"""By kind of device. GPU: seen on an H200 at an atomicAdd a thread, 2**27 floats to one sum in 235.6 ms and 2**27 bytes
+into 256 bins in 16.6 ms. CPU: PoCL on two cores, 2**18 floats in 1.1 ms and 2**20 bytes in 2.4 ms."""
+
+
+@dataclass(frozen=True)
+class Strain:
+    """What the text of a variant says beside its work. Estimates.
+
+    Attributes:
+        updates: Atomic updates of global memory in a call.
+        addresses: Elements that they go to, at most.
+        active: Share of a warp's threads that take part in an operation, on average, 0..1.
+        where: The condition that most of the others wait at, for a person; empty if none.
+    """
+
+    updates: float = 0.0
+    addresses: float = 1.0
+    active: float = 1.0
+    where: str = ""
 
 
 def bound_ms(work: Work, peaks: Peaks) -> float:
@@ -53,6 +90,32 @@ def place(work: Work, ms: float, peaks: Peaks) -> Profile:
     return Profile(
         verdict, why, work.flops, work.bytes, gflops, gbytes, min(1.0, max(compute, memory)), measured=("gbytes_per_s",)
     )
+
+
+def strained(profile: Profile, strain: Strain, ms: float, kind: str) -> Profile:
+    """The profile with the bottlenecks that a roofline does not know: atomics and divergence, where they explain it.
+
+    Args:
+        profile: By the roofline, or by counters (then it stays as it is).
+        strain: Of the same variant at the same size.
+        ms: Median time.
+        kind: Of the device: ``gpu`` or ``cpu``.
+    """
+    if "bottleneck" in profile.measured or profile.bottleneck is Bottleneck.UNKNOWN:
+        return profile
+    if profile.roofline_fraction >= _NEAR:
+        return profile
+    cost = _ATOMIC[kind]
+    crowd = strain.updates / max(1.0, strain.addresses)
+    least_ms = 1e-6 * max(crowd * cost.same, strain.updates * cost.apart)
+    if least_ms >= _NEAR * ms:
+        text = (f"{strain.updates:.3g} atomic updates of {strain.addresses:.3g} elements take about {least_ms:.3g} of "
+                f"{ms:.3g} ms (estimated)")  # fmt: skip
+        return replace(profile, bottleneck=Bottleneck.ATOMICS, evidence=text)
+    if strain.active < _PARTED and profile.bottleneck is not Bottleneck.LAUNCH:
+        text = f"about {strain.active:.0%} of a warp's threads take part in an operation (estimated): {strain.where}"
+        return replace(profile, bottleneck=Bottleneck.DIVERGENCE, evidence=f"{text}; {profile.evidence}")
+    return profile
 
 
 def peaks_file(cache: Path, info: DeviceInfo, toolchain: Toolchain) -> Path:

@@ -10,6 +10,7 @@ from evaluator.api import Measured
 from evaluator.result import Evaluation, Profile
 from evo.campaign_types import Campaign
 from evo.checkpoint import resume as resume_campaign
+from evo.diagnosis import diagnosed
 from evo.explain import explain
 from evo.finish import Winner, alternatives, prove, unproven
 from evo.parts import Parts
@@ -52,6 +53,9 @@ def evolve(
     starting("verifying and timing the kernel as it stands")
     opened = open_baseline(parts, campaign.spec.sizes, starting)
     parts, baseline, measured = opened.parts, opened.baseline, opened.measured
+    kind = parts.evaluator.device.kind
+    judged = diagnosed(measured.evaluations, baseline, campaign.spec.sizes, parts.strain, kind)
+    measured = replace(measured, evaluations=judged)
     if opened.parts.notes:
         starting("; ".join(opened.parts.notes))
     number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)

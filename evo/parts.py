@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from evaluator.api import Evaluator
+from evaluator.profile import Strain
 from evo.memory import Memory, NoMemory
 from genome.genes import Gene, Genome
-from genome.spec import Reading
+from genome.spec import ProblemSize, Reading
 from genome.variant import Rejection, Variant
 from knowledge.records import KernelRecord, TrainingRow
 from operators.base import Agent, MoveLike
@@ -63,6 +64,7 @@ class Parts:
         versions: For the report.
         notes: Sentences for the user from building (a plug-in that was skipped, say).
         reading: What the kernel is printed from.
+        strain: What a variant's text says of atomics and divergence; None where there is no source.
         read_as: The same parts with the kernel printed from something else; None where there is no source.
     """
 
@@ -82,4 +84,5 @@ class Parts:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     reading: Reading = Reading.BOTH
+    strain: Callable[[Variant, ProblemSize], Strain] | None = None
     read_as: Callable[[Reading], Parts] | None = None

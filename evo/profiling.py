@@ -9,11 +9,13 @@ from typing import Any
 from evaluator.api import EvaluatorError
 from evaluator.result import DeviceInfo, Evaluation, Profile, Resources, Toolchain
 from evo.campaign import Campaign, CampaignError
+from evo.diagnosis import diagnosed
 from evo.parts import Parts
 from evo.reading import open_baseline
 from evo.trial import try_variant
 from evo.verify import Claim
 from evo.wire import build
+from genome.spec import ProblemSize
 from genome.variant import Rejection, Variant
 
 
@@ -48,9 +50,10 @@ def profile(campaign: Campaign, claim: Claim | None = None) -> Profiling:
     """
     metering = replace(campaign.objective, meter=True)
     with build(replace(campaign, use_knowledge=False, objective=metering)) as parts:
-        opened = open_baseline(parts, campaign.spec.sizes)
-        before = _rows("as it is", opened.baseline, opened.measured.evaluations, parts)
-        after = _rows("evolved", *_evolved(opened.parts, claim), opened.parts) if claim else ()
+        sizes = campaign.spec.sizes
+        opened = open_baseline(parts, sizes)
+        before = _rows("as it is", opened.baseline, opened.measured.evaluations, parts, sizes)
+        after = _rows("evolved", *_evolved(opened.parts, claim), opened.parts, sizes) if claim else ()
         return Profiling(parts.evaluator.device, parts.evaluator.toolchain, before, after)
 
 
@@ -64,10 +67,13 @@ def _evolved(parts: Parts, claim: Claim) -> tuple[Variant, tuple[Evaluation, ...
     return variant, trial.measured.evaluations
 
 
-def _rows(kernel: str, variant: Variant, evaluations: Sequence[Evaluation], parts: Parts) -> tuple[Row, ...]:
+def _rows(
+    kernel: str, variant: Variant, evaluations: Sequence[Evaluation], parts: Parts, sizes: Sequence[ProblemSize]
+) -> tuple[Row, ...]:
+    counted = [parts.evaluator.counted(variant, evaluation) for evaluation in evaluations]
     return tuple(
         Row(kernel, e.size, e.timing.median_ms, e.profile, e.resources, e.energy_mj)
-        for e in (parts.evaluator.counted(variant, evaluation) for evaluation in evaluations)
+        for e in diagnosed(counted, variant, sizes, parts.strain, parts.evaluator.device.kind)
         if e.timing is not None and e.profile is not None
     )
 

@@ -10,6 +10,7 @@ from evo.campaign_types import Campaign
 from evo.checkpoint import save_checkpoint
 from evo.closing import closing, closing_due
 from evo.coordinator import Coordinator
+from evo.diagnosis import diagnosed
 from evo.intake import Booked, Intake
 from evo.parts import Parts
 from evo.progress import BestSoFar, CampaignPhase, Observer, ProgressSnapshot, StopRequest
@@ -179,7 +180,9 @@ class Search:
         elif isinstance(event, Measured):
             del self._in_flight[event.ticket]
             self._measuring.discard(event.ticket)
-            self._booked(self._intake.book(candidate, event.evaluations, event.checks))
+            sizes, kind = self._campaign.spec.sizes, self._parts.evaluator.device.kind
+            evaluations = diagnosed(event.evaluations, candidate.variant, sizes, self._parts.strain, kind)
+            self._booked(self._intake.book(candidate, evaluations, event.checks))
 
     def _booked(self, booked: Booked) -> None:
         self._unsaved += 1

@@ -19,6 +19,7 @@ from evaluator.settings import EvaluatorSettings
 from evo.campaign_objective import check_device
 from evo.campaign_types import Campaign
 from evo.contract import contract
+from evo.diagnosis import strain_by_replay
 from evo.memory import Memory, NoMemory
 from evo.parts import Parts, Pipeline, SurrogateModel
 from evo.plugins import AGENT_GROUP, plugins, unique
@@ -29,7 +30,7 @@ from genome.moves import moves
 from genome.operations import flops
 from genome.replay import spec_kernel, unpinned
 from genome.spec import Reading
-from genome.transforms.base import Transform
+from genome.transforms.base import Context, Transform
 from knowledge.features import device_features, kernel_record, size_features
 from knowledge.records import KernelRecord
 from knowledge.store import KnowledgeBase
@@ -129,6 +130,7 @@ def assemble(
         versions=versions(evaluator),
         notes=campaign.notes,
         reading=spec.reading,
+        strain=strain_by_replay(spec, all_transforms, Context(spec, target, limits)) if spec.source else None,
         read_as=read_as if spec.source else None,
     )
 
