@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from evaluator.correctness import Expected, bound_for, judge, root_mean_square
 from evaluator.drawing import Streams, drawn
-from evaluator.result import Status
 from evaluator.session_inputs import session_inputs
 from evaluator.standing import Oracle, Standing
 from evaluator.store import give_up_answer, load_answer, load_oracle, save_answer, save_oracle
@@ -37,17 +36,28 @@ def test_nothing_is_refused_early_that_the_reference_would_accept(right: list[fl
     """Whatever baseline passes, and whatever variant passes after it, that variant passed against the baseline."""
     rng = np.random.default_rng(seed)
     values = np.asarray(right)
-    tolerance = Tolerance(rtol=1e-3, atol=1e-2)
-    bound = bound_for(tolerance, "float64", values)
-    limit = bound.atol + bound.rtol * np.abs(values)
-    baseline = values + own * limit * rng.choice((-1.0, 1.0), values.size)
-    settled = Oracle(({"y": Expected(values, None, values.shape)},), (own,))
-    reach = 0.999 * settled.allowed(own, FACTOR)
-    variant = values + reach * limit * rng.choice((-1.0, 1.0), values.size)
-    early = Oracle(({"y": Expected(baseline, None, values.shape)},), (0.0,), standing=Standing.AWAITED)
-    bound = bound_for(tolerance, "float64", baseline)
-    verdict = judge("y", variant, early.expected[0]["y"], bound, None, early.allowed(0.0, FACTOR), "N")
-    assert verdict.status is Status.OK, verdict.message
+    settled = oracle_of(values, own, Standing.SETTLED)
+    baseline = off_by(own, values, settled, rng)
+    variant = off_by(0.999 * settled.allowed(own, FACTOR), values, settled, rng)
+    assert error_of(variant, settled) <= settled.allowed(own, FACTOR)
+    early = oracle_of(baseline, 0.0, Standing.AWAITED)
+    assert error_of(variant, early) <= early.allowed(0.0, FACTOR)
+
+
+def oracle_of(values: np.ndarray, own: float, standing: Standing) -> Oracle:
+    return Oracle(({"y": Expected(values, None, values.shape)},), (own,), standing=standing)
+
+
+def off_by(error: float, values: np.ndarray, oracle: Oracle, rng: np.random.Generator) -> np.ndarray:
+    """Values that are off by an error, as the judge counts it."""
+    direction = rng.normal(size=values.size) * (1e-3 + np.abs(values))
+    return values + error / error_of(values + direction, oracle) * direction
+
+
+def error_of(output: np.ndarray, oracle: Oracle) -> float:
+    expected = oracle.expected[0]["y"]
+    bound = bound_for(Tolerance(rtol=1e-3, atol=1e-2), "float64", expected)
+    return judge("y", output, expected, bound, None, np.inf, "N").error
 
 
 def test_an_oracle_comes_back_from_disk_with_its_standing(tmp_path: Path) -> None:
