@@ -26,7 +26,7 @@ from genome.source.opening import open_kernel
 from genome.source.preprocess import preprocess
 from genome.source.round_trip import round_trip
 from genome.source.slice import find_entry, items
-from genome.source.template_guess import item_parameters, literal_arguments
+from genome.source.template_guess import item_arguments
 from genome.source.verbatim import as_text
 from genome.spec import Assumptions, KernelSpec, LaunchSpec, ProblemSize
 from genome.transforms.builtin import BUILTIN
@@ -74,11 +74,10 @@ class Examiner:
             record["preprocessed"] = any(i.kind == "kernel" and i.body >= 0 and i.names[0] == task.entry for i in found)
         if not record.get("preprocessed"):
             return record
-        wanted = item_parameters(find_entry(found, task.entry, path))
-        literal = literal_arguments(found, task.entry) if wanted else ()
-        given["template_args"] = (*literal, *(parameter.guess for parameter in wanted[len(literal) :]))
-        open_ = any(not parameter.default for parameter in wanted[len(literal) :])
-        record["template"] = "none" if not wanted else "guessed" if open_ else "literal"
+        entry = find_entry(found, task.entry, path)
+        guess = item_arguments(found, entry)
+        given["template_args"] = guess.arguments
+        record["template"] = "none" if entry.template is None else "guessed" if guess.unsure else "literal"
         with _failing(record, "slice"):
             stage("slice")
             start = time.process_time()

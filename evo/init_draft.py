@@ -14,7 +14,7 @@ from genome.ir.expr import accesses
 from genome.ir.kernel import Kernel, Param
 from genome.ir.stmt import Assign, flatten
 from genome.source.frontend import SourceError, parse_kernel
-from genome.source.template_guess import template_parameters
+from genome.source.template_guess import Guess, guess_arguments
 from genome.source.verbatim import verbatim_kernel
 from genome.spec import dtype_of
 
@@ -72,9 +72,8 @@ def draft(
     defines: Sequence[tuple[str, str]] = (), include_dirs: Sequence[str] = (),
 ) -> Draft:  # fmt: skip
     """What can be read from the source; the launch stays open if the body is out of the front end's reach."""
-    template = template_parameters(source, entry, str(path))
-    given = tuple(template_args) or tuple(parameter.guess for parameter in template)
-    guessed = "" if template_args else ", ".join(parameter.name for parameter in template)
+    guess = Guess() if template_args else guess_arguments(source, entry, str(path), defines, include_dirs)
+    given, guessed = tuple(template_args) or guess.arguments, ", ".join(guess.unsure)
     how: dict[str, Any] = {"path": str(path), "template_args": given, "defines": defines, "include_dirs": include_dirs}
     try:
         kernel = parse_kernel(source, entry, **how)

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 
 from genome.source.closure import Slice
+from genome.source.headers import OPENED, needed_headers
 from genome.source.slice import Item, item_text
 
-_GROUPS = r"cooperative_groups|thread_block|thread_group|this_grid|grid_group|cluster_group|tiled_partition|coalesced"
-_HEADERS = {
-    "cuda_fp16.h": "half|fp16",
-    "cuda_bf16.h": "bfloat16|bf16",
-    "cuda_fp8.h": "fp8",
-    "mma.h": "wmma",
-    "cooperative_groups.h": _GROUPS,
-    "cooperative_groups/reduce.h": _GROUPS,
-    "cooperative_groups/scan.h": _GROUPS,
-    "cooperative_groups/memcpy_async.h": "memcpy_async",
-    "cuda_pipeline.h": "pipeline",
-    "cuda/pipeline": "pipeline",
-    "cuda/barrier": "barrier",
-    "cuda/atomic": "atomic_ref|thread_scope",
-    "cuComplex.h": r"cu\w*[cC]omplex",
-}
-"""CUDA headers that only the compiler has, and what words that need them hold: reading some of them takes seconds."""
-
-_OPENED = {"nvcuda": "mma.h", "cooperative_groups": "cooperative_groups.h"}
-"""Namespaces of those headers."""
+_NEAR = 3  # tokens between the two marks of one function
 
 
 def prelude_text(part: Slice, missing: Sequence[str]) -> str:
@@ -37,9 +19,9 @@ def prelude_text(part: Slice, missing: Sequence[str]) -> str:
     Namespaces are left out where nothing is named through them: OpenCL C has none.
     """
     used = [part.entry, *(item for item in part.prelude if item.kind != "using")]
-    words = " ".join(frozenset().union(*(item.words for item in used)))
-    headers = [name for name in missing if name in _HEADERS and re.search(_HEADERS[name], words)]
-    opened = {space for space, header in _OPENED.items() if header in headers}
+    words = frozenset().union(*(item.words for item in used))
+    headers = needed_headers(words, missing)
+    opened = {space for space, header in OPENED.items() if header in headers}
     lines = [f"#include <{name}>" for name in headers]
     if _qualified(used) & {space for item in used for space in item.namespaces}:
         opened |= {space for item in used for space in item.namespaces}
@@ -47,7 +29,7 @@ def prelude_text(part: Slice, missing: Sequence[str]) -> str:
         inside = part.entry.namespaces
         lines += [f"using namespace {'::'.join(inside[: n + 1])};" for n in range(len(inside))]
     else:
-        lines += [item_text(item) for item in _opening(part.prelude, opened)]
+        lines += [_text(item) for item in _opening(part.prelude, opened)]
     return "\n".join(lines)
 
 
@@ -69,6 +51,17 @@ def _in_namespaces(prelude: Iterable[Item]) -> Iterator[str]:
     """Text of the items inside of their namespaces."""
     for spaces, group in groupby(prelude, key=lambda item: item.namespaces):
         yield from (f"namespace {space} {{" for space in spaces)
-        yield from (item_text(item) for item in group)
+        yield from (_text(item) for item in group)
         if spaces:
             yield "}" * len(spaces)
+
+
+def _text(item: Item) -> str:
+    """The item without the marks of methods that are for the host alone: a compiler of device code refuses them."""
+    texts = [token.text for token in item.tokens]
+    kept = [
+        token
+        for position, token in enumerate(item.tokens)
+        if token.text != "__host__" or "__device__" in texts[max(0, position - _NEAR) : position + _NEAR + 1]
+    ]
+    return item_text(replace(item, tokens=tuple(kept)))

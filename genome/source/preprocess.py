@@ -20,6 +20,14 @@ PREDEFINED: tuple[tuple[str, str], ...] = (
     ("__CUDACC_VER_MAJOR__", "12"), ("__CUDACC_VER_MINOR__", "0"), ("CUDART_VERSION", "12000"),
 )  # fmt: skip
 
+_BYTES = (8, 16, 32, 64)
+STANDARD: tuple[tuple[str, str], ...] = (
+    *((f"INT{bits}_C(x)", "x" if bits < 64 else "x##ll") for bits in _BYTES),
+    *((f"UINT{bits}_C(x)", "x##u" if bits < 64 else "x##ull") for bits in _BYTES),
+    *((f"{name}(x)", "0") for name in ("__has_include", "__has_builtin", "__has_attribute", "__has_cpp_attribute")),
+)
+"""Macros of headers that are not there, and what a compiler answers about headers and itself."""
+
 _MAX_INCLUDES = 100
 _MAX_EXPANDED = 1_000_000  # tokens, those of macros inside macros counted again
 
@@ -54,14 +62,14 @@ def preprocess(
         SourceError: On ``#error``, an unbalanced conditional or a malformed directive.
     """
     engine = _Engine(path, frozenset(name for name, _ in defines))
-    for name, value in (*PREDEFINED, *defines):
+    for name, value in (*PREDEFINED, *STANDARD, *defines):
         engine.define(f"{name} {value}")
     engine.own_names = frozenset(name for name, _ in defines)
     for folder in (*include_dirs, str(Path(path).parent)):
         engine.add_path(folder)
     # Names in messages are those that the user gave.
     engine.rewrite_paths = [(f"^{re.escape(str(Path(path).absolute()))}$", path.replace("\\", "\\\\"))]
-    engine.parse(_PRAGMA_UNROLL.sub(_unroll_call, source), path)
+    engine.parse(_PRAGMA_UNROLL.sub(_unroll_call, source.removeprefix("\ufeff")), path)
     tokens = own_tokens(iter(engine.token, None))
     return Preprocessed(tuple(_pragmas(tokens)), tuple(dict.fromkeys(engine.missing)))
 
@@ -122,7 +130,7 @@ class _Engine(Preprocessor):  # type: ignore[misc]
     def on_file_open(self, is_system_include: bool, includepath: str) -> TextIO:
         if not Path(includepath).is_file():
             raise FileNotFoundError(includepath)
-        text = Path(includepath).read_text(encoding="utf-8", errors="replace")
+        text = Path(includepath).read_text(encoding="utf-8-sig", errors="replace")
         return io.StringIO(_PRAGMA_UNROLL.sub(_unroll_call, text))
 
     def on_error(self, file: str, line: int, msg: str) -> None:

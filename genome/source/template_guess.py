@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from genome.source.preprocess import preprocess
 from genome.source.slice import Item, find_entry, items, type_names
 
 _TYPES = ("typename", "class")
+_INDEX = re.compile("^(I|K)$|[iI]dx|[iI]nd(ex|ice)|Int|int_t|[kK]ey|[oO]ffset|[cC]ount")
+_THREADS = re.compile("thread|block|bdim|^nt$|size", re.IGNORECASE)
 _SPELLINGS = frozenset({"true", "false", "void", "unsigned", "signed", "const", "struct"})
 
 
@@ -32,20 +35,55 @@ class TemplateParameter:
 
     @property
     def guess(self) -> str:
-        """The default, else ``float`` for a type, ``true`` for a bool, 1 for a number."""
-        return self.default or ("float" if self.kind in _TYPES else "true" if self.kind == "bool" else "1")
+        """The default, else a type, a flag or a number of the size that the name speaks of."""
+        if self.default:
+            return self.default
+        if self.kind in _TYPES:
+            return "int" if _INDEX.search(self.name) else "float"
+        return "true" if self.kind == "bool" else "128" if _THREADS.search(self.name) else "4"
 
 
-def template_parameters(source: str, entry: str, path: str = "kernel.cu") -> tuple[TemplateParameter, ...]:
-    """Parameters in order; empty for a kernel that is no template.
+@dataclass(frozen=True)
+class Guess:
+    """Arguments of a kernel template.
+
+    Attributes:
+        arguments: One a parameter, in order; empty for a kernel that is no template.
+        unsure: Names of the parameters that the file gives no argument for.
+    """
+
+    arguments: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
+
+
+def guess_arguments(
+    source: str,
+    entry: str,
+    path: str = "kernel.cu",
+    defines: Sequence[tuple[str, str]] = (),
+    include_dirs: Sequence[str] = (),
+) -> Guess:
+    """Arguments with which a kernel template can be read.
 
     Raises:
-        SourceError: If the kernel is not there.
+        SourceError: If the file cannot be preprocessed or the kernel is not there.
     """
-    return item_parameters(find_entry(items(preprocess(source, path).tokens), entry, path))
+    found = items(preprocess(source, path, defines, include_dirs).tokens)
+    return item_arguments(found, find_entry(found, entry, path))
 
 
-def item_parameters(item: Item) -> tuple[TemplateParameter, ...]:
+def item_arguments(found: Sequence[Item], item: Item) -> Guess:
+    """What the file itself instantiates the template with, then defaults, then guesses."""
+    wanted = template_parameters(item)
+    literal = literal_arguments(found, item.names[0]) if wanted else ()
+    rest = wanted[len(literal) :]
+    return Guess(
+        (*literal, *(parameter.guess for parameter in rest))[: len(wanted)],
+        tuple(parameter.name for parameter in rest if not parameter.default),
+    )
+
+
+def template_parameters(item: Item) -> tuple[TemplateParameter, ...]:
     """Parameters of a function item in order; empty for one that is no template."""
     found = []
     for group in split_commas(item.template or ()):

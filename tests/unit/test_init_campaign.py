@@ -183,9 +183,9 @@ def test_a_block_with_a_number_of_its_own_gives_a_grid(tmp_path: Path) -> None:
 
 def test_template_arguments_are_guessed_and_remarked(tmp_path: Path) -> None:
     data, text = first_file(tmp_path, TEMPLATE)
-    assert data["kernel"]["template_args"] == ["float", 1] and "# T, R: a guess" in text
+    assert data["kernel"]["template_args"] == ["float", 4] and "# T, R: a guess" in text
     (tmp_path / "campaign.yaml").write_text(text.replace(SIZE_PLACEHOLDER, "64"))
-    assert load_campaign(tmp_path / "campaign.yaml").spec.template_args == ("float", "1")
+    assert load_campaign(tmp_path / "campaign.yaml").spec.template_args == ("float", "4")
 
 
 def test_template_arguments_are_taken_from_the_option(tmp_path: Path) -> None:
