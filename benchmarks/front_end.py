@@ -1,9 +1,12 @@
-"""How long one proposal costs before any compiler sees it: parsing a kernel, and lowering genomes of growing length.
+"""How long one proposal costs before any compiler sees it: parsing a kernel, listing its moves, lowering genomes.
 
-    python benchmarks/front_end.py [--repeats 30] [--json FILE]
+    python benchmarks/front_end.py [--draws 12] [--json FILE]
 
-Each figure is a median over runs in this process; a figure for lowering includes printing, but not parsing, which the
-engine does once a campaign. Genomes are drawn at random from the moves that apply to each example.
+For every example and both languages there are genomes of ten genes, drawn at random from what applies, and those of the
+opening book (of a GPU for CUDA, of a CPU for OpenCL). Each is lowered once, printing included, and its moves are listed
+once, after others of the same kernel, as in a campaign; parsing, preprocessing included, happens once a campaign and is
+repeated here. Given are medians in milliseconds, of the processor time of this process and of the wall clock: the first
+does not count what else runs on the machine.
 """
 
 from __future__ import annotations
@@ -12,84 +15,144 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from running import machine
 
-from evo.campaign import load_campaign
+from evaluator.result import DeviceInfo
+from evo.campaign import EntriesCampaign, load_plan
 from genome.genes import Genome
 from genome.limits import DeviceLimits
 from genome.lower import lower
-from genome.moves import moves
+from genome.moves import Move, moves
 from genome.source.frontend import parse_kernel
 from genome.spec import KernelSpec
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target
+from operators.base import AgentContext, Parent
 from operators.choice import random_gene
+from operators.opening import opening
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-LENGTHS = (0, 2, 4, 8)
+GENES = 10
+LIMITS = DeviceLimits()
+BOOKS = {Target.CUDA: "gpu", Target.OPENCL: "cpu"}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One timed call, in milliseconds of processor time and of the wall clock, and what was timed."""
+
+    kernel: str
+    what: str
+    target: str
+    genomes: str
+    cpu_ms: float
+    wall_ms: float
 
 
 def main() -> None:
-    """Prints one row an example, and writes the same as JSON."""
+    """Prints medians over everything, and a row an example; writes the same as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--draws", type=int, default=12, help="random genomes a kernel and language")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows = [bench(load_campaign(path).spec, options.repeats) for path in sorted(EXAMPLES.glob("*/campaign.yaml"))]
-    columns = list(rows[0])
-    print("  ".join(f"{column:>12}" for column in columns))
-    for row in rows:
-        print("  ".join(f"{value:>12}" if isinstance(value, str) else f"{value:12.2f}" for value in row.values()))
+    samples = [sample for spec in kernels() for sample in bench(spec, options.draws)]
+    record: dict[str, Any] = {
+        "date": date.today().isoformat(),
+        "machine": machine(),
+        "command": f"python benchmarks/front_end.py --draws {options.draws}",
+        "medians": [*medians(samples, ("what",)), *medians(samples, ("what", "target", "genomes"))],
+        "kernels": medians(samples, ("kernel", "what")),
+    }
+    for row in (*record["medians"], *record["kernels"]):
+        name = " ".join(str(value) for key, value in row.items() if not key.endswith("_ms") and key != "calls")
+        print(f"{name:40} {row['calls']:5} calls  {row['cpu_ms']:7.2f} ms CPU  {row['wall_ms']:7.2f} ms wall")
     if options.json:
-        command = f"python benchmarks/front_end.py --repeats {options.repeats}"
-        record = {"date": date.today().isoformat(), "machine": machine(), "command": command, "rows": rows}
         options.json.write_text(json.dumps(record, indent=1) + "\n")
 
 
-def bench(spec: KernelSpec, repeats: int) -> dict[str, str | float]:
-    """Milliseconds of parsing, of listing the moves, and of lowering genomes of ``LENGTHS`` genes."""
-    limits = DeviceLimits()
-    rng = np.random.default_rng(0)
-    row: dict[str, str | float] = {"kernel": spec.name}
-    row["parse ms"] = median_ms(lambda: parse_kernel(spec.source, spec.entry, path=spec.path), repeats)
-    row["moves ms"] = median_ms(lambda: moves(spec, Genome(), BUILTIN, Target.OPENCL, limits), repeats)
-    for length in LENGTHS:
-        genomes = [random_genome(spec, length, rng) for _ in range(repeats)]
-        work = partial(lower_next, spec, iter(genomes), limits)
-        row[f"{length} genes ms"] = median_ms(work, repeats)
-    return row
+def kernels() -> Iterator[KernelSpec]:
+    """Every kernel of the examples."""
+    for path in sorted(EXAMPLES.glob("*/campaign.yaml")):
+        plan = load_plan(path)
+        campaigns = [entry.campaign for entry in plan.entries] if isinstance(plan, EntriesCampaign) else [plan]
+        yield from (campaign.spec for campaign in campaigns)
 
 
-def lower_next(spec: KernelSpec, genomes: Iterator[Genome], limits: DeviceLimits) -> None:
-    """Lowers the next genome."""
-    lower(spec, next(genomes), BUILTIN, Target.OPENCL, limits)
+def bench(spec: KernelSpec, draws: int) -> Iterator[Sample]:
+    """Times parsing, and for each genome lowering and listing moves."""
+    for _ in range(draws):
+        yield timed(spec, "parse", "", "", lambda: parse_kernel(spec.source, spec.entry, path=spec.path))
+    for target in Target:
+        rng = np.random.default_rng(0)
+        groups = {
+            "random": [random_genome(spec, target, rng) for _ in range(draws)],
+            "opening": [proposal.genome for proposal in opening(context(spec, target))],
+        }
+        for group, genomes in groups.items():
+            for genome in genomes:
+                yield timed(spec, "lower", target, group, partial(lower, spec, genome, BUILTIN, target, LIMITS))
+                yield timed(spec, "moves", target, group, partial(moves, spec, genome, BUILTIN, target, LIMITS))
 
 
-def random_genome(spec: KernelSpec, length: int, rng: np.random.Generator) -> Genome:
-    """A genome of up to ``length`` genes, each drawn from what applies on top of the ones before it."""
+def timed(spec: KernelSpec, what: str, target: str, genomes: str, work: Callable[[], object]) -> Sample:
+    """Runs the work once."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    work()
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return Sample(spec.entry, what, str(target), genomes, cpu * 1e3, wall * 1e3)
+
+
+def random_genome(spec: KernelSpec, target: Target, rng: np.random.Generator) -> Genome:
+    """A genome of ``GENES`` genes (fewer where not so many apply), each drawn from what applies on top of the others.
+
+    First a transform is drawn, then one of its sites: transforms of many sites do not crowd out the others.
+    """
     genome = Genome()
-    for _ in range(length):
-        choices = moves(spec, genome, BUILTIN, Target.OPENCL, DeviceLimits())
-        if not choices:
+    for _ in range(3 * GENES):
+        found = [move for move in moves(spec, genome, BUILTIN, target, LIMITS) if all(move.domain.values())]
+        if not found or len(genome.genes) == GENES:
             break
-        genome = genome.with_gene(random_gene(choices[int(rng.integers(len(choices)))], rng))
+        name = rng.choice(sorted({move.transform.name for move in found}))
+        mine = [move for move in found if move.transform.name == name]
+        genome = genome.with_gene(random_gene(mine[int(rng.integers(len(mine)))], rng))
     return genome
 
 
-def median_ms(work: Callable[[], object], repeats: int) -> float:
-    """Median milliseconds of one call."""
-    samples = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        samples.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(samples)
+def context(spec: KernelSpec, target: Target) -> AgentContext:
+    """What the opening book looks at: the kernel on a device of the kind that the language is used on."""
+    kind = BOOKS[target]
+    device = DeviceInfo(f"{target}:0", kind, "", "", kind, units=64, memory_bytes=1 << 34)
+
+    @lru_cache(maxsize=512)
+    def listed(genome: Genome) -> tuple[Move, ...]:
+        return moves(spec, genome, BUILTIN, target, LIMITS)
+
+    baseline = Parent(Genome(), "baseline", 1.0)
+    return AgentContext((baseline,), baseline, listed, lambda genome: False, target, device)
+
+
+def medians(samples: Iterable[Sample], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Median times of the samples that agree in these fields, in the order of their first."""
+    groups: dict[tuple[str, ...], list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(tuple(getattr(sample, key) for key in keys), []).append(sample)
+    return [
+        {
+            **dict(zip(keys, group, strict=True)),
+            "calls": len(members),
+            "cpu_ms": round(statistics.median(sample.cpu_ms for sample in members), 3),
+            "wall_ms": round(statistics.median(sample.wall_ms for sample in members), 3),
+        }
+        for group, members in groups.items()
+    ]
 
 
 if __name__ == "__main__":

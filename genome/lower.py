@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from genome.analysis.divergence import divergent_barrier
-from genome.analysis.effects import effects, shared_arrays
+from genome.analysis.effects import holds_barrier, shared_arrays
 from genome.analysis.races import race
 from genome.conditions import size_condition
 from genome.genes import Genome
@@ -51,7 +51,8 @@ def lower(
         options=result.kernel.options,
     )
     kernel = replace(kernel, launch_bounds=_launch_bounds(spec, kernel))
-    problem = _static_problem(kernel, spec, limits, target, source_form)
+    launch = _launch(spec, kernel, target)
+    problem = _static_problem(kernel, launch, spec, limits, target, source_form)
     if problem is not None:
         return Rejection(genome, problem)
     try:
@@ -66,7 +67,7 @@ def lower(
         kernel=spec.name,
         target=target,
         source=source,
-        steps=(_launch(spec, kernel, target),),
+        steps=(launch,),
         guard=guard,
         options=_options(spec, kernel, target),
         proposed=genome,
@@ -102,7 +103,7 @@ def seal(kernel: Kernel, closed: bool = False) -> Kernel:
     """
     if not kernel.mapped:
         return kernel
-    barriers = effects(kernel.body).barriers
+    barriers = holds_barrier(kernel.body)
     kernel = replace(kernel, body=map_stmts(kernel.body, _keep_barriers_rolled))
     inside = kernel.inside_block if barriers else kernel.inside
     body = kernel.body
@@ -119,7 +120,7 @@ def seal(kernel: Kernel, closed: bool = False) -> Kernel:
 
 def _keep_barriers_rolled(stmt: Stmt) -> Body:
     """Copies of a barrier gain nothing, and CPU compilers need exponential time for them."""
-    if isinstance(stmt, Loop) and stmt.unroll is not None and effects(stmt.body).barriers:
+    if isinstance(stmt, Loop) and stmt.unroll is not None and holds_barrier(stmt.body):
         return (replace(stmt, unroll=None),)
     return (stmt,)
 
@@ -162,15 +163,15 @@ def block_of(spec: KernelSpec, kernel: Kernel) -> tuple[int, int, int]:
 
 
 def _static_problem(
-    kernel: Kernel, spec: KernelSpec, limits: DeviceLimits, target: Target, source_form: bool
+    kernel: Kernel, launch: Launch, spec: KernelSpec, limits: DeviceLimits, target: Target, source_form: bool
 ) -> str | None:
-    block = block_of(spec, kernel)
+    block = launch.block
     if prod(block) > limits.max_threads:
         return f"a block of {block[0]}x{block[1]}x{block[2]} threads is over the limit of {limits.max_threads}"
     for dim, threads, most in zip("xyz", block, limits.max_block, strict=True):
         if threads > most:
             return f"{threads} threads along {dim} are over the limit of {most}"
-    shared = shared_bytes(kernel)
+    shared = launch.static_shared_bytes
     if shared > limits.shared_bytes:
         return f"{shared} bytes of shared memory are over the limit of {limits.shared_bytes}"
     if target is Target.CUDA and shared > STATIC_SHARED:
@@ -183,7 +184,6 @@ def _static_problem(
         return f"{conflict} may be read and written by different threads between two barriers"
     if not source_form and (condition := divergent_barrier(kernel)) and divergent_barrier(spec_kernel(spec)) is None:
         return f"a barrier would stand under {condition}"
-    launch = _launch(spec, kernel, target)
     for problem in spec.sizes:
         for dim, axis, most in zip("xyz", launch.grid, limits.max_grid, strict=True):
             blocks = axis.blocks(problem.env)

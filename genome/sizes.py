@@ -10,6 +10,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _BINARY: dict[type[ast.operator], tuple[Callable[[int, int], int], str]] = {
     ast.Add: (operator.add, "+"),
@@ -47,12 +48,7 @@ class SizeExpr:
     _tree: ast.expr = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        try:
-            tree = ast.parse(self.text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise ExpressionError(f"'{self.text}' is not an expression") from error
-        _validate(tree, self.text)
-        object.__setattr__(self, "_tree", tree)
+        object.__setattr__(self, "_tree", _parsed(self.text))
 
     def __reduce__(self) -> tuple[type[SizeExpr], tuple[str]]:
         return SizeExpr, (self.text,)
@@ -90,6 +86,17 @@ class SizeExpr:
         ``//`` and ``%`` print as C's truncating operators: sizes are not negative.
         """
         return _print_c(self._tree, rename or {})
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> ast.expr:
+    """The tree of an expression, which nobody changes."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ExpressionError(f"'{text}' is not an expression") from error
+    _validate(tree, text)
+    return tree
 
 
 class _Binder(ast.NodeTransformer):

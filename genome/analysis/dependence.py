@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from genome.analysis.effects import is_pure, locals_of
-from genome.ir.expr import Expr, Index, Var, names, rewrite
+from genome.ir.expr import Expr, Index, Var, base_name, names, rewrite
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -22,7 +22,6 @@ from genome.ir.stmt import (
     Loop,
     Opaque,
     Stmt,
-    base_name,
     expressions,
     flatten,
     map_exprs,
@@ -225,7 +224,7 @@ class _Fission:
                 return Index(node.array, lanes + node.subscripts)
             return node
 
-        return rewrite(expr, visit)
+        return expr if self.expanded.keys().isdisjoint(names(expr)) else rewrite(expr, visit)
 
     def _nest(self, variables: frozenset[str], stmt: Stmt) -> Stmt:
         for loop in reversed(self.loops):

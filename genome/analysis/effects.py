@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 
 from genome.ir.expr import Call, Expr, Index, Var, accesses, calls, walk
 from genome.ir.kernel import Kernel
@@ -67,22 +68,40 @@ class Effects:
     calls: bool
 
 
-@lru_cache(maxsize=4096)
 def effects(body: Body) -> Effects:
     """Effects of a body, nested statements included."""
-    reads: dict[Index, None] = {}
-    stores: dict[Index, None] = {}
-    opaque = barriers = calls = False
-    for stmt in flatten(body):
-        targets = writes(stmt)
-        stores.update(dict.fromkeys(target for target in targets if isinstance(target, Index)))
-        for expr in expressions(stmt):
-            calls = calls or not is_pure(expr)
-        reads.update(dict.fromkeys(reads_of(stmt)))
-        opaque = opaque or isinstance(stmt, Opaque)
-        barriers = barriers or isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier)
-        calls = calls or isinstance(stmt, ExprStmt)
-    return Effects(tuple(reads), tuple(stores), opaque, barriers, calls)
+    parts = [_effects_of(stmt) for stmt in body]
+    return Effects(
+        reads=tuple(dict.fromkeys(chain(*[part.reads for part in parts]))),
+        stores=tuple(dict.fromkeys(chain(*[part.stores for part in parts]))),
+        opaque=any(part.opaque for part in parts),
+        barriers=any(part.barriers for part in parts),
+        calls=any(part.calls for part in parts),
+    )
+
+
+def holds_barrier(body: Body) -> bool:
+    """True if the body holds (or may hold) a barrier: ``effects(body).barriers`` alone."""
+    return any(isinstance(s, Barrier) or (isinstance(s, Opaque) and s.barrier) for s in flatten(body))
+
+
+def calls_out(body: Body) -> bool:
+    """True if the body calls a function with an effect: ``effects(body).calls`` alone."""
+    return any(isinstance(s, ExprStmt) or not all(is_pure(e) for e in expressions(s)) for s in flatten(body))
+
+
+@lru_cache(maxsize=8192)
+def _effects_of(stmt: Stmt) -> Effects:
+    """Effects of one statement: a rewrite leaves most of a kernel as it is, and so their effects known."""
+    stores = tuple(dict.fromkeys(target for target in writes(stmt) if isinstance(target, Index)))
+    opaque = isinstance(stmt, Opaque)
+    barrier = isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier)
+    calls = isinstance(stmt, ExprStmt) or not all(is_pure(expr) for expr in expressions(stmt))
+    own = Effects(reads_of(stmt), stores, opaque, barrier, calls)
+    if not isinstance(stmt, (Loop, If)):
+        return own
+    inner = effects(stmt.body if isinstance(stmt, Loop) else stmt.then + stmt.orelse)
+    return replace(inner, reads=tuple(dict.fromkeys(own.reads + inner.reads)), calls=own.calls or inner.calls)
 
 
 def shared_arrays(kernel: Kernel) -> tuple[str, ...]:
@@ -103,7 +122,7 @@ def cooperates(kernel: Kernel) -> bool:
     """True if the kernel as the user wrote it may rely on which threads form a block or a warp: they share memory,
     synchronise or exchange values, in the body or in a helper.
     """
-    if shared_arrays(kernel) or effects(kernel.body).barriers:
+    if shared_arrays(kernel) or holds_barrier(kernel.body):
         return True
     return any(_TOGETHER.search(text) for text in _words(kernel))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from genome.analysis.access import MemorySpace, VariableKind
-from genome.ir.expr import Cast, Const, Expr, Index, Unary, Var, names, rewrite, substitute, walk
+from genome.ir.expr import Cast, Const, Expr, Index, Unary, Var, base_name, names, rewrite, substitute, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_source import name_types
 from genome.ir.stmt import (
@@ -19,7 +19,6 @@ from genome.ir.stmt import (
     Opaque,
     Space,
     Stmt,
-    base_name,
     expressions,
     flatten,
     writes,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from genome.analysis.access import MemorySpace, VariableKind
 from genome.analysis.facts import Uniformity
 from genome.analysis.scope import Scope
-from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, children, walk
+from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, base_name, children, walk
 from genome.ir.print_functions import PURE
 from genome.ir.stmt import (
     Assign,
@@ -25,7 +25,6 @@ from genome.ir.stmt import (
     Space,
     Stmt,
     VectorLoad,
-    base_name,
     flatten,
     writes,
 )

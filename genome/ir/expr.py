@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 from genome.ir.node import Node, Shared, once
+
+T = TypeVar("T")
 
 
 class Expr(Node, metaclass=Shared):
@@ -40,17 +43,24 @@ class Expr(Node, metaclass=Shared):
         if isinstance(self, Var):
             return (self.name,)
         own = (self.array,) if isinstance(self, Index) else ()
-        return tuple(dict.fromkeys(chain(own, *[child._names for child in self._children])))
+        found = _joined(own, [child._names for child in self._children])
+        return tuple(dict.fromkeys(found)) if len(found) > 1 else found
 
     @once
     def _accesses(self) -> tuple[Index, ...]:
         own = (self,) if isinstance(self, Index) else ()
-        return tuple(chain(own, *[child._accesses for child in self._children]))
+        return _joined(own, [child._accesses for child in self._children])
 
     @once
     def _calls(self) -> tuple[Call, ...]:
         own = (self,) if isinstance(self, Call) else ()
-        return tuple(chain(own, *[child._calls for child in self._children]))
+        return _joined(own, [child._calls for child in self._children])
+
+
+def _joined(own: tuple[T, ...], others: list[tuple[T, ...]]) -> tuple[T, ...]:
+    """All items in order; the same tuple where only one has any."""
+    parts = [part for part in (own, *others) if part]
+    return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +216,17 @@ def _with_children(expr: Expr, parts: Sequence[Expr]) -> Expr:
         case Member(field=field):
             return Member(parts[0], field)
     return expr
+
+
+def base_name(target: Expr) -> str:
+    """Name of the variable or array that a target writes to; ``?`` where it has none."""
+    node = target
+    while not isinstance(node, (Var, Index)):
+        below = getattr(node, "base", None) or getattr(node, "operand", None)
+        if below is None:
+            return "?"
+        node = below
+    return node.name if isinstance(node, Var) else node.array
 
 
 def conjunction(terms: list[Expr]) -> Expr | None:

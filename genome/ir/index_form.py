@@ -12,15 +12,16 @@ On PoCL this alone decides whether neighbouring instances become vectors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from genome.ir.expr import Binary, Cast, Const, Expr, Index, Unary, Var, names, rewrite
+from genome.ir.expr import Binary, Cast, Const, Expr, Index, Unary, Var, accesses, names, rewrite
 from genome.ir.kernel import Kernel
+from genome.ir.node import Node
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Stmt, flatten, map_exprs, map_stmts
+from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Stmt, flatten, map_exprs, map_stmts, with_fields
 from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 
 _LONG = frozenset({"long", "unsigned long", "size_t", "long long", "unsigned long long"})
@@ -37,7 +38,7 @@ class _Term(NamedTuple):
 def settle_indices(kernel: Kernel) -> Kernel:
     """The kernel with its indices in printing form; the last rewrite before printing."""
     types = name_types(kernel) | {decl.name: canonical(decl.ctype) for decl in kernel.firsts}
-    form = _Form(tuple(found for decl in kernel.firsts if (found := _first(decl)) is not None), types, {})
+    form = _Form(tuple(found for decl in kernel.firsts if (found := _first(decl)) is not None), types)
     body = form.body(kernel.body, {}, 0)
     tail = None if kernel.tail is None else form.body(kernel.tail, {}, 0)
     settled = replace(kernel, body=body, tail=tail)
@@ -64,7 +65,8 @@ def _with_firsts(stmt: Stmt, firsts: tuple[Decl, ...], late: set[str]) -> Body:
     return (replace(stmt, body=(first, *mine, *rest)),)
 
 
-class _First(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _First(Node):
     """A thread's first index, ``name = base + digit ...``, and the names without which no sum holds it."""
 
     name: str
@@ -81,11 +83,21 @@ def _first(decl: Decl) -> _First | None:
     return _First(decl.name, base, digits[0], frozenset((base.name, *names(digits[0]))))
 
 
+class _Fact(NamedTuple):
+    """What the form of an expression asks of each name in it: its type, and how deep the loop is that sets it."""
+
+    name: str
+    ctype: str
+    depth: int
+
+
+_Facts = tuple[_Fact, ...]
+
+
 @dataclass(frozen=True)
 class _Form:
     firsts: tuple[_First, ...]
     types: Mapping[str, str]
-    named: dict[Expr, Expr]  # sums whose first indices have their names already
 
     def body(self, body: Body, depths: Mapping[str, int], depth: int) -> Body:
         scope = dict(depths)
@@ -100,57 +112,69 @@ class _Form:
         if isinstance(stmt, Loop):
             inside = {**depths, stmt.var: depth + 1}
             lower, upper = self._expr(stmt.lower, depths), self._expr(stmt.upper, depths)
-            return replace(stmt, lower=lower, upper=upper, body=self.body(stmt.body, inside, depth + 1))
+            return with_fields(stmt, lower=lower, upper=upper, body=self.body(stmt.body, inside, depth + 1))
         if isinstance(stmt, If):
             then, orelse = self.body(stmt.then, depths, depth), self.body(stmt.orelse, depths, depth)
-            return replace(stmt, condition=self._expr(stmt.condition, depths), then=then, orelse=orelse)
+            return with_fields(stmt, condition=self._expr(stmt.condition, depths), then=then, orelse=orelse)
         stmt = map_exprs(stmt, lambda expr: self._expr(expr, depths))
         if isinstance(stmt, Decl) and stmt.init is not None and self.types.get(stmt.name) in INTEGER_TYPES:
-            return replace(stmt, init=self._ordered(stmt.init, depths))
+            return with_fields(stmt, init=_ordered(stmt.init, self._facts(stmt.init, depths)))
         return stmt
 
     def _expr(self, expr: Expr, depths: Mapping[str, int]) -> Expr:
-        def visit(node: Expr) -> Expr:
-            if isinstance(node, Binary) and node.op in ("+", "-"):
-                found = self.named.get(node)
-                return found if found is not None else self.named.setdefault(node, self._named(node))
-            if isinstance(node, Index):
-                return Index(node.array, tuple(self._ordered(part, depths) for part in node.subscripts))
-            return node
+        if accesses(expr) or any(first.needs.issubset(names(expr)) for first in self.firsts):
+            return _settled(expr, self.firsts, self._facts(expr, depths))
+        return expr
 
-        return rewrite(expr, visit)
+    def _facts(self, expr: Expr, depths: Mapping[str, int]) -> _Facts:
+        known = (*names(expr), *[first.name for first in self.firsts])
+        return tuple([_Fact(name, self.types.get(name, ""), depths.get(name, 0)) for name in known])
 
-    def _named(self, node: Expr) -> Expr:
-        """``m * base + m * thread * inner`` in a sum becomes ``m * first``."""
-        for first in self.firsts:
-            if not first.needs.issubset(names(node)):
-                continue
-            found = _pair(_terms(node), first.base, first.digit, Var(first.name))
-            if found is not None:
-                node = _sum(found)
+
+@lru_cache(maxsize=8192)
+def _settled(expr: Expr, firsts: tuple[_First, ...], facts: _Facts) -> Expr:
+    """The expression in printing form; the same few addresses stand in most variants of a kernel."""
+
+    def visit(node: Expr) -> Expr:
+        if isinstance(node, Binary) and node.op in ("+", "-"):
+            return _named(node, firsts)
+        if isinstance(node, Index):
+            return Index(node.array, tuple([_ordered(part, facts) for part in node.subscripts]))
         return node
 
-    def _ordered(self, expr: Expr, depths: Mapping[str, int]) -> Expr:
-        """A sum with what varies in the innermost loop last, literals behind it; other expressions as they are."""
-        terms = _terms(expr)
-        if len(terms) < 2:
-            return expr
-        kinds = {infer(term.value, self.types) for term in terms}
-        whole = infer(expr, self.types)
-        if whole not in INTEGER_TYPES or not kinds <= INTEGER_TYPES:
-            return expr
-        if "unsigned int" in kinds and join(whole, "unsigned int") != "unsigned int":
-            return expr  # a difference that wraps at 32 bits would be widened before it wraps
-        ordered = sorted(
-            terms, key=lambda term: (isinstance(term.value, Const), _depth(term.value, depths), -term.sign)
-        )
-        first = ordered[0]
-        if first.sign < 0:
-            return expr
-        kind = infer(first.value, self.types)
-        if kind != whole and not (kind in _NARROW and whole == "int"):
-            ordered[0] = _Term(1, Cast(whole, first.value))  # every later addition then happens in the whole's type
-        return _sum(ordered)
+    return rewrite(expr, visit)
+
+
+def _named(node: Expr, firsts: Sequence[_First]) -> Expr:
+    """``m * base + m * thread * inner`` in a sum becomes ``m * first``."""
+    for first in firsts:
+        if first.needs.issubset(names(node)):
+            found = _pair(_terms(node), first.base, first.digit, Var(first.name))
+            node = node if found is None else _sum(found)
+    return node
+
+
+def _ordered(expr: Expr, facts: _Facts) -> Expr:
+    """A sum with what varies in the innermost loop last, literals behind it; other expressions as they are."""
+    terms = _terms(expr)
+    if len(terms) < 2:
+        return expr
+    types = {fact.name: fact.ctype for fact in facts}
+    depths = {fact.name: fact.depth for fact in facts}
+    kinds = {infer(term.value, types) for term in terms}
+    whole = infer(expr, types)
+    if whole not in INTEGER_TYPES or not kinds <= INTEGER_TYPES:
+        return expr
+    if "unsigned int" in kinds and join(whole, "unsigned int") != "unsigned int":
+        return expr  # a difference that wraps at 32 bits would be widened before it wraps
+    ordered = sorted(terms, key=lambda term: (isinstance(term.value, Const), _depth(term.value, depths), -term.sign))
+    first = ordered[0]
+    if first.sign < 0:
+        return expr
+    kind = infer(first.value, types)
+    if kind != whole and not (kind in _NARROW and whole == "int"):
+        ordered[0] = _Term(1, Cast(whole, first.value))  # every later addition then happens in the whole's type
+    return _sum(ordered)
 
 
 def _terms(expr: Expr, sign: int = 1) -> list[_Term]:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Generic, TypeVar, overload
 
-N = TypeVar("N")
 T = TypeVar("T")
 
 

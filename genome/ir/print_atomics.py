@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from genome.ir.print_tokens import words
-
 _SPACES = ("__global", "__local")
 _OVERLOAD = "__attribute__((overloadable))"
 _WHOLE = {
@@ -26,14 +24,14 @@ _NEW_VALUE = {
 _BITS = {"float": ("int", "atomic_cmpxchg"), "double": ("long", "atom_cmpxchg")}
 
 
-def definitions(text: str) -> str:
-    """Definitions of the ``evo_`` functions that OpenCL text calls.
+def definitions(used: frozenset[str]) -> str:
+    """Definitions of the ``evo_`` functions among the words of an OpenCL text.
 
     ``evo_atomicAdd_float`` is for floats; ``evo_atomicAdd``, which translated text calls without knowing the type, has
     a definition for every type. Each exists for both address spaces.
     """
     parts: list[str] = []
-    for name in sorted(word for word in words(text) if word.startswith("evo_")):
+    for name in sorted(word for word in used if word.startswith("evo_")):
         plain, _, kind = name.removeprefix("evo_").partition("_")
         if plain == "abs":
             parts += [_absolute(ctype) for ctype in ("int", "long", "float", "double")]

@@ -167,18 +167,17 @@ def _preamble(kernel: Kernel, target: Target, text: str) -> str:
     parts = [f"#ifndef {name}\n#define {name} {value}\n#endif" for name, value in kernel.macros]
     if DYNAMIC_SHARED in text:
         parts.append(f"#ifndef {DYNAMIC_SHARED}\n#define {DYNAMIC_SHARED} 32768\n#endif")
-    helpers = definitions(prelude + text)
-    parts += _renamed(kernel, prelude + text)
+    used = words(prelude + text)
+    helpers = definitions(used)
+    parts += [f"#define {name} {name}_" for name in sorted(used & _reserved(kernel))]
     parts += [part for part in (helpers, prelude) if part]
     return "\n".join(parts) + "\n\n" if parts else ""
 
 
-def _renamed(kernel: Kernel, text: str) -> list[str]:
-    """Macros that move the user's names out of the way of OpenCL C's own, which the printed text spells otherwise."""
-    return [f"#define {name} {name}_" for name in sorted(words(text) & _reserved(kernel))]
-
-
 def _reserved(kernel: Kernel) -> frozenset[str]:
+    """OpenCL C's own names that the user's may not be: macros move those out of the way, since the printed text spells
+    its own otherwise.
+    """
     defined = {kernel.name} | (prelude_functions(kernel.prelude) if kernel.prelude else frozenset())
     return KEYWORDS | (BUILTIN_FUNCTIONS & defined)
 

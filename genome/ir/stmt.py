@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import TypeVar
 
-from genome.ir.expr import Binary, Const, Expr, Index, Var, integer, names, substitute
+from genome.ir.expr import Binary, Const, Expr, Index, base_name, integer, names, substitute
 from genome.ir.node import Node, once
 
 S = TypeVar("S", bound="Stmt")
@@ -303,17 +303,6 @@ def writes(stmt: Stmt) -> tuple[Expr, ...]:
 def written_names(body: Body) -> tuple[str, ...]:
     """Names of variables and arrays that the body writes, opaque regions included, in order."""
     return tuple(dict.fromkeys(chain.from_iterable([stmt._written for stmt in body])))
-
-
-def base_name(target: Expr) -> str:
-    """Name of the variable or array that a target writes to; ``?`` where it has none."""
-    node = target
-    while not isinstance(node, (Var, Index)):
-        below = getattr(node, "base", None) or getattr(node, "operand", None)
-        if below is None:
-            return "?"
-        node = below
-    return node.name if isinstance(node, Var) else node.array
 
 
 def _plus(expr: Expr, lane: int) -> Expr:

@@ -14,7 +14,7 @@ from genome.analysis.atomics import (
     reorders,
     updates,
 )
-from genome.analysis.effects import effects
+from genome.analysis.effects import holds_barrier
 from genome.analysis.reductions import SUPPORTED, Reduction
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Cast, Expr, Index, Var, integer, names
@@ -71,7 +71,7 @@ class Cascade:
             return Refusal(problem)
         if not all(is_uniform(kernel, update.target) for update in mine):
             return Refusal(f"the address in {site.label} differs between threads")
-        if effects(kernel.body).barriers:
+        if holds_barrier(kernel.body):
             return Refusal("the body holds a barrier of its own")
         ctype = element_of(kernel, site.label)
         if ctype not in SUPPORTED or any(identity(update.kind, ctype) is None for update in mine):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from genome.analysis.dependence import nest, perfect_nest
-from genome.ir.expr import Binary, Expr, Index, Select, Var, children, names, rewrite
+from genome.ir.expr import Binary, Expr, Index, Select, Var, accesses, children, names, rewrite
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Assign, Body, Decl, If, Loop, LoopRole, Stmt
 
@@ -52,11 +53,14 @@ def map_nests(body: Body, function: Rewrite) -> Body:
     return tuple(result)
 
 
+@lru_cache(maxsize=8192)
 def sure_reads(expr: Expr) -> tuple[Index, ...]:
     """Array elements that evaluating the expression always reads: those under ``?:``, ``&&`` and ``||`` may not be."""
     found: dict[Index, None] = {}
 
     def visit(node: Expr) -> None:
+        if not accesses(node):
+            return
         if isinstance(node, Index):
             found.setdefault(node)
         if isinstance(node, Select):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from genome.analysis.atomics import Update, element_of, identity, map_updates, only_updated, reorders, updates
-from genome.analysis.effects import effects
+from genome.analysis.effects import holds_barrier
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, integer
 from genome.ir.kernel import Condition, Holds, Kernel
@@ -57,7 +57,7 @@ class Privatise:
         problem = only_updated(kernel, site.label)
         if problem:
             return Refusal(problem)
-        if effects(kernel.body).barriers or any(axis.lanes for axis in kernel.axes):
+        if holds_barrier(kernel.body) or any(axis.lanes for axis in kernel.axes):
             return Refusal("the body holds a barrier of its own")
         ctype = element_of(kernel, site.label)
         if ctype not in ELEMENT_BYTES or mine[0].kind not in _COMBINED or identity(mine[0].kind, ctype) is None:

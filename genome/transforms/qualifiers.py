@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from genome.analysis.effects import effects
+from genome.analysis.effects import calls_out
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Opaque, flatten, written_names
@@ -59,7 +59,7 @@ class Restrict:
 
 def _calls_with_pointers(kernel: Kernel) -> bool:
     """True if an atomic or a helper may write through a pointer: then nothing is made const."""
-    return effects(kernel.whole).calls
+    return calls_out(kernel.whole)
 
 
 class FastMath:

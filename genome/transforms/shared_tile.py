@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
-from genome.analysis.effects import effects, element_type
+from genome.analysis.effects import effects, element_type, holds_barrier
 from genome.analysis.footprint import Box, FootprintError, Range, footprint, loop_range, union
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, integer, names, rewrite
@@ -117,7 +117,7 @@ class _Staging:
         region, enclosing = self._region()
         whole = self.kernel.body if region is None else region.body
         body = self._computation(whole)
-        if effects(whole).barriers and not any(_is_copy(stmt) for stmt in whole):
+        if holds_barrier(whole) and not any(_is_copy(stmt) for stmt in whole):
             raise _Refused("the region holds a barrier of its own")
         self._refuse_effects(body)
         reads = self._reads(body)
@@ -198,10 +198,11 @@ class _Staging:
         found: dict[Index, None] = {}
         for stmt in flatten(body):
             for expr in expressions(stmt):
-                sure = set(sure_reads(expr))
+                if self.array not in names(expr):
+                    continue
                 for access in accesses(expr):
                     if access.array == self.array:
-                        if access not in sure:
+                        if access not in sure_reads(expr):
                             raise _Refused(f"{self.array} is read under a condition: the copy might read out of bounds")
                         found.setdefault(access)
             if isinstance(stmt, Opaque) and self.array in (*stmt.reads, *stmt.writes):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from genome.analysis.effects import reads_of
 from genome.genes import Site
-from genome.ir.expr import names
+from genome.ir.expr import base_name, names
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Decl, Loop, LoopRole, base_name, flatten
+from genome.ir.stmt import Assign, Decl, Loop, LoopRole, flatten
 
 
 def axis_sites(kernel: Kernel) -> tuple[Site, ...]:
