@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from evo.inspection.facts import AccessView, IdiomView, ReuseView
+from evo.inspection.facts import AccessView, ReuseView
 from evo.inspection.record import Finding, FindingKind, Inspection, Later
-from evo.inspection.words import at_lines, byte_count, figure, listed, plural, spaced
+from evo.inspection.words import at_lines, byte_count, figure, listed, spaced
 from genome.analysis.proof import Standing
 
 _ORDER = list(FindingKind)
 _QUALIFIERS = ("restrict", "fast_math", "launch_bounds")
-_NOUNS = {"all pairs": "a sum over all pairs"}
+_MANY = 3  # transforms that one reason stands against, from which on it is told by itself
 _WORTH = 1.5  # reads of an element from which on reuse is worth a word
 _BUSY = 8.0  # operations a byte below which no current GPU is limited by its arithmetic
 
@@ -46,6 +46,8 @@ def _blocked(seen: Inspection) -> Iterator[Finding]:
         yield Finding(FindingKind.BLOCKED, text + (f" The main reason: {why}." if why else ""))
     elif seen.kernel.geometry:
         yield Finding(FindingKind.BLOCKED, f"The launch stays as it is: {seen.kernel.geometry}.")
+    else:
+        yield from _widely_refused(seen)
     for loop in seen.loops:
         if loop.offers or not any(offer.structural for offer in seen.offers):
             continue
@@ -54,6 +56,15 @@ def _blocked(seen: Inspection) -> Iterator[Finding]:
         if reasons:
             text = f"Nothing is offered for the loop over {loop.site} (line {loop.line}): {'; '.join(reasons)}."
             yield Finding(FindingKind.BLOCKED, text, _lines((loop.line,)), grant=groups[0].grant)
+
+
+def _widely_refused(seen: Inspection) -> Iterator[Finding]:
+    """Reasons without a remedy that stand against many transforms."""
+    for group in seen.refusals:
+        names = list(dict.fromkeys(at.transform for at in group.moves))
+        if not group.grant and len(names) >= _MANY:
+            lines = _lines(at.line for at in group.moves)
+            yield Finding(FindingKind.BLOCKED, f"None of {listed(names)} applies: {group.reason}.", lines)
 
 
 def _grants(seen: Inspection) -> Iterator[Finding]:
@@ -239,50 +250,3 @@ def _parted(name: str) -> tuple[str, str]:
 
 def _lines(lines: Iterator[int] | Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({line for line in lines if line}))
-
-
-def summary(seen: Inspection) -> tuple[str, ...]:
-    """What the kernel is, and how much can be done: two or three sentences."""
-    said = [_mapping(seen)]
-    if seen.idioms:
-        said.append(f"It is {listed(_shapes(seen.idioms))}.")
-    deep = [offer.transform for offer in seen.offers if offer.structural]
-    later = list(dict.fromkeys(item.transform for item in seen.later))
-    more = f"; {listed(later, 8)} {'follows' if len(later) == 1 else 'follow'} after others" if later else ""
-    if deep:
-        said.append(f"{plural(len(set(deep)), 'transform')} can rewrite it: {listed(deep, 8)}{more}.")
-    return tuple(said)
-
-
-def _shapes(idioms: Sequence[IdiomView]) -> list[str]:
-    """Each shape once: ``a contraction (line 8: C from A and B)``."""
-    groups: dict[tuple[str, bool], list[IdiomView]] = {}
-    for idiom in idioms:
-        groups.setdefault((idiom.name, idiom.proof.holds), []).append(idiom)
-    said = []
-    for (name, sure), group in groups.items():
-        results = list(dict.fromkeys(idiom.arrays[0] for idiom in group if idiom.arrays))
-        sources = [name for idiom in group for name in idiom.arrays[1:] if name not in results]
-        flow = f"{listed(results)} from {listed(sources)}" if sources else listed(results)
-        doubt = "" if sure else f"; not sure: {group[0].proof.reason}"
-        said.append(f"{_NOUNS.get(name, f'a {name}')} ({at_lines(n for i in group for n in i.lines)}: {flow}{doubt})")
-    return said
-
-
-def _mapping(seen: Inspection) -> str:
-    kernel = seen.kernel
-    block = "x".join(map(str, (size for size in kernel.block if size > 1))) or "1"
-    if not seen.axes:
-        return f"Which thread does what was not understood as an index map; a block has {block} threads."
-    names = ", ".join(axis.name for axis in seen.axes)
-    point = f"({names})" if len(seen.axes) > 1 else names
-    along = listed(f"{axis.name} up to {axis.extent} along {axis.dimension}" for axis in seen.axes)
-    outermost = [loop for loop in seen.loops if loop.line and not _inside(loop.site, seen)]
-    outer = [f"{loop.site} ({loop.trips} times)" if loop.trips else loop.site for loop in outermost]
-    walks = f" It walks the loop{'s' if len(outer) > 1 else ''} over {listed(outer)}." if outer else ""
-    return f"One thread handles one {point}: {along}.{walks} A block has {block} threads."
-
-
-def _inside(site: str, seen: Inspection) -> bool:
-    """True if some access shows the loop inside another one."""
-    return any(site in access.loops[1:] for access in seen.accesses)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evo.inspection.explore import Question
-from evo.inspection.findings import findings, summary
+from evo.inspection.findings import findings
 from evo.inspection.memory import access_views, argument_views, reuse_views
 from evo.inspection.moves import Possibilities, possibilities
 from evo.inspection.record import Inspection, KernelView
+from evo.inspection.summary import summary
 from evo.inspection.views import (
     alias_views,
     axis_views,

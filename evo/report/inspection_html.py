@@ -86,7 +86,10 @@ def _source(seen: Inspection) -> str:
         _row(number, line, sees.get(number, ()), can.get(number, ()), number in hidden)
         for number, line in enumerate(lines, start=seen.kernel.line)
     ]
-    caption = '<p class="note">Left: what the engine sees. Right: what it offers there, and what it refuses.</p>'
+    caption = (
+        '<p class="note">Grey is what the engine sees on a line, green what it offers there, red what costs time or '
+        "would take an assumption.</p>"
+    )
     return f'<section class="source"><h2>Source</h2>{caption}{"".join(rows)}</section>' if rows else ""
 
 

@@ -65,11 +65,12 @@ def can_notes(seen: Inspection) -> Notes:
                 text = f"{item.transform} {site.label}, after {listed(item.after)}"
                 notes.setdefault(site.line, []).append(Note(text, "good"))
     for group in seen.refusals:
-        for at in group.moves:
-            if at.line:
-                grant = f" ({group.grant})" if group.grant else ""
-                text = f"no {at.transform} {at.site}: {group.reason}{grant}"
-                notes.setdefault(at.line, []).append(Note(text, "warn" if group.grant else ""))
+        grant = f" ({group.grant})" if group.grant else ""
+        for line in dict.fromkeys(at.line for at in group.moves if at.line):
+            here = [at for at in group.moves if at.line == line]
+            what = f"no {', '.join(dict.fromkeys(at.transform for at in here))} {listed(at.site for at in here)}"
+            note = Note(f"{what}: {group.reason}{grant}", "warn" if group.grant else "")
+            notes.setdefault(line, []).append(note)
     return notes
 
 

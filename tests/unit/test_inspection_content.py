@@ -211,3 +211,18 @@ def test_a_grid_of_blocks_is_why_the_launch_stays(tmp_path: Path) -> None:
         }""")  # fmt: skip
     assert not seen.axes and "grid of blocks" in seen.kernel.geometry
     assert any(seen.kernel.geometry in finding.text for finding in seen.findings)
+
+
+def test_a_reason_against_many_transforms_is_told_first() -> None:
+    seen = bare(KERNELS / "untidy.cu", "flip")
+    first = seen.findings[0]
+    assert first.kind is FindingKind.BLOCKED and "the threads of a block work together" in first.text
+    group = next(group for group in seen.refusals if "work together" in group.reason)
+    assert len(group.moves) >= 3
+
+
+def test_reuse_of_a_block_is_counted_and_told_once() -> None:
+    seen = example("matmul")
+    found = [finding for finding in seen.findings if finding.kind is FindingKind.REUSE]
+    assert len(found) == 1 and "each element of A and B 16 times" in found[0].text
+    assert {"shared_tile@A (after strip)", "shared_tile@B (after strip)"} <= set(found[0].suggests)
