@@ -27,6 +27,7 @@ import yaml
 from running import machine, run_campaign
 
 DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "u8": "uint8", "u32": "uint32"}
+HEADERS = frozenset({".h", ".hpp", ".cuh"})
 SMALLEST = 32
 """Sizes below it are counts, radii and channels: they are never halved."""
 
@@ -229,7 +230,7 @@ def source_of(kernel: Mapping[str, Any], sources: Path, folder: Path) -> dict[st
         path = (folder / "kernel.cu").resolve()
         path.write_text(code[0])
     found: dict[str, Any] = {"source": str(path), "entry": kernel["kernel"]}
-    headers = {str(header.parent) for header in repository.rglob("*.h")} if number is None else set()
+    headers = {str(header.parent) for header in repository.rglob("*.[hc]*") if header.suffix in HEADERS}
     if headers:
         found["include"] = sorted(headers)
     if kernel["template_args"]:
