@@ -27,7 +27,7 @@ class Found:
         file: Where it stands, relative to the folder.
         entry: Its name.
         line: Of its ``__global__``.
-        unit: The file that is read: its own, or for a header the nearest source file that includes it.
+        unit: The file that is read: the nearest source file that includes it, else its own.
     """
 
     key: str
@@ -47,6 +47,7 @@ class Corpus:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._texts: dict[Path, str] = {}
+        self._units: dict[tuple[Path, int], Path] = {}
 
     def kernels(self) -> list[Found]:
         """Every kernel once, in the order of the files; copies of a text count once."""
@@ -110,11 +111,14 @@ class Corpus:
         return index
 
     @cached_property
-    def _includers(self) -> Mapping[tuple[str, str], list[Path]]:
-        index: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    def _includers(self) -> Mapping[Path, list[Path]]:
+        """The files that include each file."""
+        index: dict[Path, list[Path]] = defaultdict(list)
         for path in self.files:
             for name, _ in includes(self.text(path)):
-                index[self._repository(path), Path(name).name].append(path)
+                target = self._resolve(path, name)
+                if target is not None and target != path:
+                    index[target].append(path)
         return index
 
     def _resolve(self, path: Path, name: str) -> Path | None:
@@ -127,19 +131,14 @@ class Corpus:
                 if str(other).endswith("/" + clean)]  # fmt: skip
         return nearest(path, same)
 
-    def _unit(self, path: Path, depth: int = 2) -> Path:
-        """The nearest source file that includes a header, directly or through another header; else the header."""
-        if path.suffix == ".cu" or not depth:
-            return path
-        users = [user for user in self._includers.get((self._repository(path), path.name), ()) if user != path]
-        sources = [user for user in users if user.suffix == ".cu"]
-        if sources:
-            return nearest(path, sources) or path
-        for user in users:
-            unit = self._unit(user, depth - 1)
-            if unit.suffix == ".cu":
-                return unit
-        return path
+    def _unit(self, path: Path, depth: int = 3) -> Path:
+        """The nearest source file that includes the file, directly or through another one; else the file itself."""
+        if (path, depth) not in self._units:
+            users = self._includers.get(path, ()) if depth else ()
+            units = sorted({self._unit(user, depth - 1) for user in users})
+            chosen = nearest(path, [unit for unit in units if unit.suffix == ".cu"]) or path
+            self._units[path, depth] = chosen
+        return self._units[path, depth]
 
 
 def nearest(path: Path, choices: Sequence[Path]) -> Path | None:

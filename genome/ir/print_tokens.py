@@ -26,6 +26,8 @@ _LINE = re.compile(r'#\s*(?:line)?\s*(\d+)(?:\s+"([^"]*)")?')
 
 _MAX_LIST = 400  # tokens of a template list: the search for its end must not be quadratic in a file of comparisons
 
+_IN_LIST = frozenset({",", "*", "::", "&", "-", "+", "/", "%"})
+
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = {")", "]", "}"}
 
@@ -154,7 +156,7 @@ def closing_angle(tokens: Sequence[Token], start: int) -> int | None:
             depth -= len(token.text)
             if depth <= 0:
                 return position if depth == 0 else None
-        elif token.kind not in ("word", "number") and token.text not in (",", "*", "::", "&", "-", "+"):
+        elif token.kind not in ("word", "number") and token.text not in _IN_LIST:
             return None
     return None
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from genome.ir.kernel import Kernel
+from genome.source.array_params import flattened
 from genome.source.closure import Slice, slice_kernel
 from genome.source.prelude import prelude_text
 from genome.source.preprocess import preprocess
@@ -45,7 +46,7 @@ def open_kernel(
     """
     pre = preprocess(source, path, defines, include_dirs)
     found = tuple(items(pre.tokens))
-    item = instantiate(find_entry(found, entry, path), template_args, path)
+    item = flattened(instantiate(find_entry(found, entry, path), template_args, path), path)
     part = slice_kernel(found, item)
     kernel = Kernel(entry, parameters(item, path), (), (), launch_bounds=launch_bounds(item),
                     prelude=prelude_text(part, pre.missing))  # fmt: skip

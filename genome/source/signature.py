@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from genome.ir.kernel import Param
 from genome.ir.print_tokens import Token, closing, render, split_commas
 from genome.ir.types import canonical
+from genome.source.array_params import flattened
 from genome.source.errors import SourceError
 from genome.source.preprocess import preprocess
 from genome.source.slice import Item, find_entry, items
@@ -30,7 +31,7 @@ def signature(
         SourceError: If the kernel is not there, or a parameter is none that a launch can pass.
     """
     found = items(preprocess(source, path, defines, include_dirs).tokens)
-    return parameters(instantiate(find_entry(found, entry, path), template_args, path), path)
+    return parameters(flattened(instantiate(find_entry(found, entry, path), template_args, path), path), path)
 
 
 def entries(
