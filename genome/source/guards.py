@@ -26,7 +26,7 @@ from genome.ir.stmt import Body, Decl, If, Opaque, Space, Stmt
 from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 from genome.source.axes import strip_casts
 from genome.source.jumps import negate
-from genome.source.parse import decimal, increment
+from genome.source.parse_loop import decimal, increment
 
 SIGNED = frozenset({"int", "long", "long long"})
 _SHORT = frozenset({"int", "unsigned int"})

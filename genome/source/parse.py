@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
-from genome.ir.expr import Binary, Call, Cast, Const, Expr, Unary, Var, integer, names, walk
-from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
+from genome.ir.expr import Call, Const, Expr, Unary, Var
+from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -18,18 +17,16 @@ from genome.ir.stmt import (
     Decl,
     ExprStmt,
     If,
-    Loop,
     Stmt,
-    flatten,
-    written_names,
 )  # fmt: skip
-from genome.ir.types import INTEGER_TYPES, canonical, infer
-from genome.source.encode import AUTO, OPAQUE, Encoded
+from genome.ir.types import infer
+from genome.source.encode import OPAQUE, Encoded
 from genome.source.jumps import Jump, jumps, structure
-from genome.source.loops import LoopHead, loop_head, loop_variables
+from genome.source.loops import loop_variables
 from genome.source.opaque import OpaqueMaker
 from genome.source.parse_decl import DeclReader
 from genome.source.parse_expr import ExprReader, Names, Unsupported
+from genome.source.parse_loop import LoopReader, decimal
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ def read_body(
     seen = {name: value for name, value in constants.items() if name not in parameters}
     names_ = Names(dict(parameters), set(pointers), seen, encoded.mangled, set(parameters) | taken, moved)
     names_.scopes[0].update({name: name for name in parameters})
-    reader = _Reader(names_, encoded, barrier_helpers, loop_variables(block))
+    reader = _Reader(names_, encoded, barrier_helpers, block)
     body = reader.kernel(block.block_items or [])
     return Parsed(body, tuple(reader.decl.shared), names_.types, frozenset(names_.arrays))
 
@@ -83,12 +80,12 @@ class _Reader:
     """Reads statements; what the IR cannot hold becomes Opaque."""
 
     def __init__(self, names_: Names, encoded: Encoded, barrier_helpers: frozenset[str],
-                 loop_only: frozenset[str]) -> None:  # fmt: skip
+                 kernel: c_ast.Compound) -> None:  # fmt: skip
         self.names, self.encoded, self.barrier_helpers = names_, encoded, barrier_helpers
-        self.loop_only = loop_only
         self.expr = ExprReader(names_)
-        self.decl = DeclReader(names_, self.expr)
+        self.decl = DeclReader(names_, self.expr, loop_variables(kernel))
         self.opaque = OpaqueMaker(names_, encoded, barrier_helpers)
+        self.loops = LoopReader(names_, self.expr, self.decl.skipped, self.block, kernel)
 
     # ---- blocks
 
@@ -111,17 +108,9 @@ class _Reader:
     def block(self, node: c_ast.Node | None, kind: str = "") -> Body:
         """A nested statement or block in a scope of its own."""
         items = node.block_items or [] if isinstance(node, c_ast.Compound) else [] if node is None else [node]
-        with self._scope():
+        with self.names.scope():
             body = tuple(s for item, unroll in _with_pragmas(items) for s in self._item(item, unroll))
         return structure(body, kind, self.names.types) if kind else body
-
-    @contextmanager
-    def _scope(self) -> Iterator[None]:
-        self.names.scopes.append({})
-        try:
-            yield
-        finally:
-            self.names.scopes.pop()
 
     def _item(self, node: c_ast.Node, unroll: int | None) -> Body:
         """The statements of one node, or one Opaque when any part of it is out of reach."""
@@ -142,7 +131,7 @@ class _Reader:
     def _statement(self, node: c_ast.Node, unroll: int | None) -> Body:
         match node:
             case c_ast.Decl():
-                return self.decl.read(node, self.loop_only)
+                return self.decl.read(node)
             case c_ast.Assignment():
                 return self._assignment(node)
             case c_ast.UnaryOp(op="p++" | "++" | "p--" | "--"):
@@ -150,7 +139,9 @@ class _Reader:
             case c_ast.If():
                 return (If(self.expr.read(node.cond), self.block(node.iftrue), self.block(node.iffalse)),)
             case c_ast.For():
-                return self._for(node, unroll)
+                return self.loops.read_for(node, unroll)
+            case c_ast.While():
+                return self.loops.read_while(node)
             case c_ast.DoWhile(cond=c_ast.Constant(value="0" | "false")):
                 body = self.block(node.stmt)
                 if jumps(body):
@@ -216,70 +207,17 @@ class _Reader:
             raise Unsupported(f"call of {name}")
         return (ExprStmt(self.expr.read(node)),)
 
-    # ---- loops
-
-    def _for(self, node: c_ast.For, unroll: int | None) -> Body:
-        head = loop_head(node, self.names.constants, self.names.mangled, self.loop_only)
-        if head is None:
-            raise Unsupported("loop")
-        lower = self.expr.read(head.lower)
-        with self._scope():
-            ctype = head.ctype or self.names.types.get(head.name, "int")
-            if ctype == AUTO:
-                ctype = infer(lower, self.names.types) or "int"
-            unique = self.names.declare(head.name, canonical(ctype), False)
-            upper = self.expr.read(head.upper)
-            body = self.block(node.stmt, "continue")
-        return (self._checked(head, unique, lower, upper, body, unroll, canonical(ctype)),)
-
-    def _checked(self, head: LoopHead, var: str, lower: Expr, upper: Expr, body: Body, unroll: int | None,
-                 ctype: str) -> Loop:  # fmt: skip
-        written = set(written_names(body))
-        changing = {decl.name for decl in flatten(body) if isinstance(decl, Decl)} | written | {var}
-        if jumps(body) or var in written or changing & set(names(upper)) or not _is_pure(upper):
-            raise Unsupported("loop")
-        kinds = {**dict.fromkeys(self.names.constants, "int"), **self.names.types}
-        if ctype not in INTEGER_TYPES or infer(upper, kinds) not in INTEGER_TYPES:
-            raise Unsupported("loop over numbers that are not whole")
-        if infer(lower, kinds) not in INTEGER_TYPES:
-            lower = Cast(ctype, lower)
-        if head.inclusive:
-            upper = increment(upper)
-        return Loop(var, lower, upper, body, head.step, unroll=unroll, ctype=ctype)
-
     # ---- opaque text
 
     def _opaque_with_jumps(self, node: c_ast.Node) -> Body:
-        return (self.opaque.node(node), *((Jump("opaque"),) if _escaping(node) else ()))
-
-
-def increment(expr: Expr) -> Expr:
-    """``expr + 1``, folded where the end of the expression is a literal."""
-    value = decimal(expr)
-    if value is not None:
-        return integer(value + 1)
-    if isinstance(expr, Binary) and expr.op == "-":
-        value = decimal(expr.right)
-        if value == 1:
-            return expr.left
-        if value:
-            return Binary("-", expr.left, integer(value - 1))
-    return Binary("+", expr, integer(1))
-
-
-def decimal(expr: Expr) -> int | None:
-    """Value of a literal of type int, decimal or octal; None for any other expression."""
-    return expr.value if isinstance(expr, Const) and expr.text.isdecimal() else None
+        declared = self.decl.missing(node)
+        return (*declared, self.opaque.node(node), *((Jump("opaque"),) if _escaping(node) else ()))
 
 
 def _placed(body: Body, node: c_ast.Node) -> Body:
     """The statements of a node, on its line where they have none of their own."""
     line = node.coord.line if node.coord else 0
     return tuple(stmt if stmt.line else replace(stmt, line=line) for stmt in body)
-
-
-def _is_pure(expr: Expr) -> bool:
-    return all(node.function in PURE for node in walk(expr) if isinstance(node, Call))
 
 
 def _deref(node: c_ast.Node) -> c_ast.Node:

@@ -8,6 +8,7 @@ from genome.ir.expr import Binary, Call, Const, Expr, Index, Var, integer
 from genome.ir.stmt import Assign, Body, Decl, Space, Stmt
 from genome.ir.types import VECTOR_TYPES, canonical, infer
 from genome.source.encode import AUTO
+from genome.source.loops import identifiers
 from genome.source.parse_expr import ExprReader, Names, Unsupported, constant, type_name
 
 _MAX_INITIALISERS = 256
@@ -18,18 +19,25 @@ class DeclReader:
 
     Attributes:
         shared: Shared arrays found so far (dynamic ones with the single extent 0).
+        skipped: Name -> type of the variables that the loops over them declare instead.
     """
 
-    def __init__(self, names: Names, expr: ExprReader) -> None:
-        self.names, self.expr = names, expr
+    def __init__(self, names: Names, expr: ExprReader, loop_only: frozenset[str]) -> None:
+        self.names, self.expr, self.loop_only = names, expr, loop_only
         self.shared: list[Decl] = []
+        self.skipped: dict[str, str] = {}
 
-    def read(self, node: c_ast.Decl, loop_only: frozenset[str]) -> Body:
+    def missing(self, node: c_ast.Node) -> Body:
+        """Declarations of the skipped variables that a statement needs which stays text."""
+        needed = [name for name in self.skipped if name in set(identifiers(node)) and self.names.find(name) is None]
+        return tuple(Decl(self.names.declare(name, canonical(self.skipped[name]), False), self.skipped[name])
+                     for name in needed)  # fmt: skip
+
+    def read(self, node: c_ast.Decl) -> Body:
         """The statements of a declaration; shared arrays go to ``shared``.
 
         Args:
             node: The declaration.
-            loop_only: Names that ``for`` loops declare instead.
 
         Raises:
             Unsupported: If it declares what the IR does not have.
@@ -47,7 +55,9 @@ class DeclReader:
             return self._shared(node.name, ctype, extents, "extern" in storage)
         if 0 in extents:
             raise Unsupported("array without extent")
-        if not ctype.endswith("*") and not extents and node.name in loop_only and node.init is None:
+        unset = isinstance(node.init, (c_ast.Constant, type(None)))
+        if not ctype.endswith("*") and not extents and node.name in self.loop_only and unset:
+            self.skipped[node.name] = ctype
             return ()
         is_const = ctype.startswith("const ") and not ctype.endswith("*")
         plain = ctype.removeprefix("const ") if is_const else ctype

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -51,6 +52,15 @@ class Names:
             if name in scope:
                 return scope[name]
         return None
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """A scope of its own for the names that are declared meanwhile."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
 
     def declare(self, name: str, ctype: str, array: bool) -> str:
         """Gives a local its unique name: its own, else ``name_2``, ``name_3``, ..."""

@@ -212,7 +212,7 @@ def test_references_and_closures_stand_for_what_they_reach() -> None:
 
 def test_pointer_used_by_opaque_text_as_well() -> None:
     found = kernel(
-        f"{INDEX} float* row = y + i * n; row[0] = 1.0f; int k = 1; while (k < n) {{ row[k] = row[k - 1]; k *= 2; }}"
+        f"{INDEX} float* row = y + i * n; row[0] = 1.0f; int k = 1; while (k < n) {{ row[k] = row[k - 1]; k *= 3; }}"
     )
     assert "y[i * n] = 1.0f;" in lines(found)
     loop = next(stmt for stmt in found.body if isinstance(stmt, Opaque) and "while" in stmt.text)
@@ -243,11 +243,11 @@ def test_counted_loops(head: str, expected: tuple[str, str, int]) -> None:
     "for (int j = 0; j < n; j++) { if (y[j] > 0) break; y[j] = 1; }",
     "for (int j = 0; j < n; j++) { y[j] = 1; j++; }",
     "for (int j = 0; j < n; j++) { n--; }",
-    "for (int j = n; j > 0; j /= 2) y[j] = 1;",
+    "for (int j = n; j > 0; j /= 3) y[j] = 1;",
     "for (int j = 0, q = 1; j < n; j++) y[j] = q;",
     "for (int j = 0; j < n && y[j] > 0; j++) y[j] = 1;",
-    "for (int j = 0; j < n; j += i) y[j] = 1;",
-    "int j = 0; while (j < n) { y[j] = 1; j++; }",
+    "for (int j = 0; j < n; j += j) y[j] = 1;",
+    "int j = 0; while (j < n) { y[j] = 1; j++; j++; }",
     "int j = 0; do { y[j] = 1; j++; } while (j < n);",
     "for (;;) { if (y[0] > 0) break; }",
 ])  # fmt: skip
@@ -261,7 +261,7 @@ def test_loop_variable_declared_outside() -> None:
     found = kernel(f"{INDEX} int j; for (j = 0; j < 4; j++) y[j] = 0; for (j = 1; j < 4; j++) y[j] = 1;")
     assert [stmt.var for stmt in found.body if isinstance(stmt, Loop)] == ["j", "j_2"]
     kept = kernel(f"{INDEX} int j; for (j = 0; j < 4; j++) y[j] = 0; y[j] = 1;")
-    assert not any(isinstance(stmt, Loop) for stmt in kept.body)
+    assert "y[4] = 1;" in lines(kept)
 
 
 def test_continue_becomes_a_condition() -> None:
@@ -398,7 +398,7 @@ def test_launch_bounds_are_kept() -> None:
 
 
 def test_names_of_the_axis_stay_free_in_opaque_text() -> None:
-    found = kernel(f"{INDEX} if (i < n) {{ int j = i; while (j > 0) {{ y[j] = x[i]; j--; }} }}")
+    found = kernel(f"{INDEX} if (i < n) {{ int j = i; while (j > 0) {{ y[j] = x[i]; j -= 2 + y[j]; }} }}")
     assert bounds(found) == [("i", "x", "", "n")]
     opaque = found.body[-1]
     assert isinstance(opaque, Opaque)

@@ -27,14 +27,19 @@ __kernel void reduce(__global const float* in, __global float* total, int n)
     __local float cache[EVO_SHARED_BYTES / sizeof(float)];
     uint tid = (uint)get_local_id(0);
     float mine = 0.0f;
-    for (int i = ((uint)get_group_id(0)) * ((uint)get_local_size(0)) + ((uint)get_local_id(0)); i < n; i += ((uint)get_num_groups(0)) * ((uint)get_local_size(0)))
+    const int i_first = (uint)get_group_id(0) * (uint)get_local_size(0) + (uint)get_local_id(0);
+    for (int i_turn = 0; i_turn < (i_first < n ? (n - i_first - 1) / ((uint)get_num_groups(0) * (uint)get_local_size(0)) + 1 : 0); i_turn++) {
+        const int i = i_first + i_turn * ((uint)get_num_groups(0) * (uint)get_local_size(0));
         mine += in[i];
+    }
     cache[tid] = mine;
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (uint s = ((uint)get_local_size(0)) / 2; s > 0; s >>= 1) {
-        if (tid < s)
-            cache[tid] += cache[tid + s];
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint s_first = (uint)get_local_size(0) / 2;
+    for (uint s_turn = 0; s_turn < (s_first >= 1 ? 32 - clz(s_first) : 0); s_turn++) {
+        if (tid < (s_first >> s_turn)) {
+            cache[tid] += cache[tid + (s_first >> s_turn)];
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (tid == 0) {
         evo_atomicAdd_float(&total[0], cache[0]);
