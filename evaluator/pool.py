@@ -69,7 +69,7 @@ class LocalEvaluator:
         self._peaks = peaks_of(self._facts, settings.cache_dir, folder)
         self._setup = Setup(
             spec, self._facts.info.id, settings, reference, seed, folder, self._peaks, dict(work or {}),
-            beside=reference is not None and reference.kind == "numpy",
+            beside=reference is not None and reference.kind == "numpy" and bool(spec.check_sizes),
         )  # fmt: skip
         self._environment = environment_of(self._facts.info, folder)
         self._farm = CompilerFarm([self._lane("compiler", index) for index in range(settings.compiler_count())])
