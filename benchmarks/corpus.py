@@ -62,7 +62,10 @@ def thinned(kernels: Sequence[Found], limit: int) -> list[Found]:
 
 
 def examine(corpus: Corpus, kernels: Sequence[Found], options: argparse.Namespace) -> dict[str, Record]:
-    """Key -> record of each kernel; those in the file of records are not examined again."""
+    """Key -> record of each kernel; those in the file of records are not examined again.
+
+    They are taken in the order of their digests, so that a part of a run is a fair sample.
+    """
     path: Path | None = options.records
     records: dict[str, Record] = {}
     if path is not None and path.exists():
@@ -71,7 +74,7 @@ def examine(corpus: Corpus, kernels: Sequence[Found], options: argparse.Namespac
     tasks = [
         Task(kernel.key, str(corpus.folder), kernel.unit, kernel.entry, corpus.include_dirs(kernel.unit),
              corpus.defines(kernel.unit))
-        for kernel in kernels if kernel.key not in records
+        for kernel in sorted(kernels, key=lambda kernel: kernel.key) if kernel.key not in records
     ]  # fmt: skip
     for number, (task, record) in enumerate(examined(tasks, options.jobs, options.deadline, options.compiles), start=1):
         place = places[task.key]
