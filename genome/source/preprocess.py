@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -61,6 +62,13 @@ def preprocess(
     Raises:
         SourceError: On ``#error``, an unbalanced conditional or a malformed directive.
     """
+    return _preprocess(source, path, tuple(defines), tuple(include_dirs))
+
+
+@lru_cache(maxsize=8)  # a kernel is asked for its entries, its template and its lines beside its body
+def _preprocess(
+    source: str, path: str, defines: tuple[tuple[str, str], ...], include_dirs: tuple[str, ...]
+) -> Preprocessed:
     engine = _Engine(path, frozenset(name for name, _ in defines))
     for name, value in (*PREDEFINED, *STANDARD, *defines):
         engine.define(f"{name} {value}")
