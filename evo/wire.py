@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from importlib import metadata
+from threading import Thread
 
 from evaluator.api import Evaluator
 from evaluator.devices import resolve_device
@@ -34,7 +35,7 @@ from genome.transforms.base import Context, Transform
 from knowledge.features import device_features, kernel_record, size_features
 from knowledge.records import KernelRecord
 from knowledge.store import KnowledgeBase
-from knowledge.surrogate import Surrogate
+from knowledge.surrogate import Surrogate, get_ready
 from operators.base import Agent
 from operators.computation import Computation
 from operators.crossover import Crossover, Merge
@@ -77,7 +78,9 @@ def build(campaign: Campaign) -> Iterator[Parts]:
         settings = EvaluatorSettings(objective=campaign.objective)
         evaluator = LocalEvaluator(spec, device.id, settings, campaign.reference, campaign.seed, work)
         stack.callback(evaluator.close)
-        evaluator.start()  # its processes get ready while the base opens
+        evaluator.start()  # its processes get ready while the base opens, and the model's library loads
+        if campaign.surrogate:
+            Thread(target=get_ready, daemon=True).start()
         memory: Memory = NoMemory()
         if campaign.use_knowledge:
             base = KnowledgeBase.open(campaign.knowledge_url)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 from genome.genes import Genome
 from knowledge.genome_features import gene_columns, genome_features
 from knowledge.records import TrainingRow
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
 Array = NDArray[np.float64]
 
@@ -42,6 +45,13 @@ class _Fitted:
     gain: ExtraTreesRegressor | None
     failure: ExtraTreesClassifier | None
     failure_rate: float
+
+
+def get_ready() -> None:
+    """Loads the library of the forests ahead of the first fit: a second that a thread can spend while others work."""
+    from sklearn import ensemble
+
+    del ensemble
 
 
 class Surrogate:
@@ -100,6 +110,8 @@ class Surrogate:
     def _gain(self, inputs: NDArray[np.float32], gains: Array, weights: Array) -> ExtraTreesRegressor | None:
         if len(gains) < FEWEST_ROWS or inputs.shape[1] == 0:
             return None
+        from sklearn.ensemble import ExtraTreesRegressor  # see ``get_ready``
+
         forest = ExtraTreesRegressor(TREES, min_samples_leaf=1, max_features=0.6, n_jobs=1, random_state=self._seed)
         return forest.fit(inputs, gains, sample_weight=weights)
 
@@ -108,6 +120,8 @@ class Surrogate:
     ) -> ExtraTreesClassifier | None:
         if failed.all() or not failed.any() or len(failed) < FEWEST_ROWS or inputs.shape[1] == 0:
             return None
+        from sklearn.ensemble import ExtraTreesClassifier  # see ``get_ready``
+
         forest = ExtraTreesClassifier(TREES, min_samples_leaf=2, n_jobs=1, random_state=self._seed)
         return forest.fit(inputs, failed, sample_weight=weights)
 
