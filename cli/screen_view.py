@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evo.progress import BestSoFar, CampaignPhase, CampaignStart, ProgressSnapshot
-from evo.report.summary import headline, milliseconds, times
+from evo.report.summary import before_and_after, headline, milliseconds, times
 from evo.result import CampaignResult, StopReason, SurrogateReport
 
 _STOPPED = {
@@ -80,9 +80,8 @@ def finish_lines(result: CampaignResult) -> list[str]:
     """The summary that stays on the terminal."""
     lines = [f"{result.kernel}: {headline(result)}"]
     for row in result.comparison.sizes:
-        lines.append(
-            f"  {row.size}: {milliseconds(row.baseline_ms)} -> {milliseconds(row.best_ms)}, {times(row.speedup)}"
-        )
+        before, after = before_and_after(row)
+        lines.append(f"  {row.size}: {before} -> {after}, {times(row.speedup)}")
     comparison = result.comparison
     if comparison.verified and comparison.processes:
         where = f"at {len(comparison.checks)} further sizes" if comparison.checks else "with other inputs"

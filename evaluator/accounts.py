@@ -15,9 +15,10 @@ OPENING = (
 
 STAGES = (
     *OPENING, "static limits", "compile", "load", "small sizes", "waiting", "quick timing", "correctness", "timing",
-    "after timing", "large sizes", "baseline again", "reference arrived",
+    "after timing", "bounds", "large sizes", "baseline again", "reference arrived",
 )  # fmt: skip
-"""In the order of the cascade; "waiting" is for the cores of a CPU device, "baseline again" watches for drift."""
+"""In the order of the cascade; "waiting" is for the cores of a CPU device, "baseline again" watches for drift,
+"bounds" is for what the objective has measured beside the time."""
 
 
 @dataclass(frozen=True)

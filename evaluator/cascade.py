@@ -151,9 +151,12 @@ def _tuned_size(run: Run, size: ProblemSize) -> Evaluation:
     with watch.stage("after timing"):
         _require_still_right(run, bench, call, len(timing.samples_ms), fresh=stage == "time")
         _require_possible(station, size, timing)
-        energy_mj = energy_of(run, bench, call)
-        if not is_baseline(station, digest):
-            require_bounds(run, bench, call, timing, energy_mj)
+    energy_mj = None
+    if station.settings.objective.measures_more:
+        with watch.stage("bounds"):
+            energy_mj = energy_of(run, bench, call)
+            if stage == "time" and not is_baseline(station, digest):
+                require_bounds(run, bench, call, timing, energy_mj)
     return Evaluation(
         digest, size.label, Status.OK, timing=timing, resources=run.prepared.binary.resources,
         profile=place(station.work(size), timing.median_ms, station.peaks), max_error=error,

@@ -50,6 +50,11 @@ class Objective:
         return self.meter or Kind.ENERGY in (self.kind, *self.bounded)
 
     @property
+    def measures_more(self) -> bool:
+        """True if something beside the time has to be measured or compared."""
+        return self.metered or bool(self.bounded)
+
+    @property
     def bounded(self) -> tuple[Kind, ...]:
         """Measures with a bound."""
         bounds = {Kind.LATENCY: self.latency_ms, Kind.THROUGHPUT: self.throughput, Kind.ENERGY: self.energy_mj}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from evaluator.objective import Kind
 from evo.campaign_build import build_campaign
 from evo.campaign_entries import FIELD, Part, holds_entries, take_apart
 from evo.campaign_errors import campaign_error
@@ -62,6 +63,9 @@ def load_plan(
         place = Place("--evaluations") if given.evaluations else Place.of(document, "budget", given=False)
         raise place.error(f"expected at least an evaluation for each of {len(entries)} entries, "
                           f"got {first.budget.evaluations}")  # fmt: skip
+    if first.objective.kind is Kind.ENERGY:
+        raise document.error(("objective",), "entries share a budget by their times, and are added up by them: choose "
+                                             "latency or throughput (energy may have a bound)")  # fmt: skip
     return EntriesCampaign(
         str(shared or path.resolve().parent.name), path, first.output.parent, first.budget, entries, first.seed,
         first.use_knowledge,

@@ -142,7 +142,7 @@ assume:
 #   pin: [{{transform: unroll, site: k, params: {{factor: 4}}}}]
 # limits: {{registers: 128, shared_memory: 49152, threads: 512}}
 
-objective: latency
+objective: latency                     # throughput, energy; {{kind: throughput, at_most: {{latency_ms: 2}}}}
 budget: {{evaluations: 100, minutes: 10}} # patience: 50 stops after so many measurements without a gain
 # population: 24
 seed: 1

@@ -21,7 +21,7 @@ from evo.report.page_parts import (
     usage_part,
 )
 from evo.report.style import CSS
-from evo.report.summary import times
+from evo.report.summary import gained, times
 from evo.result import CampaignResult
 
 
@@ -66,10 +66,11 @@ def _header(result: CampaignResult) -> str:
     if result.improved:
         hero = (
             f'<div class="hero"><strong>{text(times(comparison.speedup))}</strong>'
-            f"<span>faster, 95% interval {text(times(comparison.low))} to {text(times(comparison.high))}</span></div>"
+            f"<span>{gained(result)}, 95% interval {text(times(comparison.low))} to {text(times(comparison.high))}"
+            "</span></div>"
             if comparison.processes
             else f'<div class="hero"><strong>{text(times(comparison.speedup))}</strong>'
-            "<span>faster in the search, not yet proven</span></div>"
+            f"<span>{text(gained(result))} in the search, not yet proven</span></div>"
         )
     else:
         hero = '<div class="hero none"><strong>No gain</strong><span>the kernel as it is stays the best</span></div>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evo.campaign_types import Campaign
 from evo.report.changes import Describe, gene_text
 from evo.report.markup import bar, bullets, code, facts, picture, section, table, text
-from evo.report.summary import launch_text, milliseconds, three, times
+from evo.report.summary import before_and_after, launch_text, three, times
 from evo.result import CampaignResult
 
 
@@ -25,7 +25,7 @@ def cards(result: CampaignResult) -> str:
 def sizes_part(result: CampaignResult) -> str:
     """Times and speed-ups by size."""
     rows = [
-        [code(row.size), text(milliseconds(row.baseline_ms)), text(milliseconds(row.best_ms)),
+        [code(row.size), *map(text, before_and_after(row)),
          f"<b>{text(times(row.speedup))}</b>", text(f"{times(row.low)} to {times(row.high)}")]
         for row in result.comparison.sizes
     ]  # fmt: skip

@@ -110,7 +110,19 @@ def headline(result: CampaignResult) -> str:
         return "no variant is faster than the kernel as it is"
     if comparison.processes == 0:
         return f"{times(comparison.speedup)} in the search; the final proof was cut short"
-    return f"{times(comparison.speedup)} faster ({times(comparison.low)} to {times(comparison.high)})"
+    return f"{times(comparison.speedup)} {gained(result)} ({times(comparison.low)} to {times(comparison.high)})"
+
+
+def gained(result: CampaignResult) -> str:
+    """What a ratio above 1 is: ``faster``, or ``less energy`` where that was optimised."""
+    return "less energy" if any(row.baseline_mj is not None for row in result.comparison.sizes) else "faster"
+
+
+def before_and_after(row: SizeComparison) -> tuple[str, str]:
+    """What was optimised, before and after: times, or energies."""
+    if row.baseline_mj is None or row.best_mj is None:
+        return milliseconds(row.baseline_ms), milliseconds(row.best_ms)
+    return f"{three(row.baseline_mj)} mJ", f"{three(row.best_mj)} mJ"
 
 
 def times(value: float | None) -> str:

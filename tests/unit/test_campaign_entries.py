@@ -134,6 +134,13 @@ def test_a_list_of_entries_is_expected(folder: Path, entries: str, said: str) ->
         plan_of(folder, text)
 
 
+def test_energies_are_not_added_up(folder: Path) -> None:
+    with pytest.raises(CampaignError, match=r"objective: entries share a budget by their times"):
+        plan_of(folder, ENTRIES + "objective: energy\ndevice: cuda:0\n")
+    plan = plan_of(folder, ENTRIES + "objective: {kind: latency, at_least: {throughput: 3}}\n")
+    assert isinstance(plan, EntriesCampaign) and plan.entries[1].campaign.objective.throughput == 3.0
+
+
 def test_one_of_several_has_to_be_named(folder: Path) -> None:
     plan_of(folder)
     with pytest.raises(CampaignError, match=r":8: entries: there are several here; name one: scale, moved"):

@@ -177,6 +177,17 @@ def test_bounds_hold_for_variants(objective: Objective, said: str | None, tmp_pa
     assert evaluation.size in failure.message
 
 
+def test_bounds_are_a_stage_of_their_own(tmp_path: Path) -> None:
+    for objective in (Objective(), Objective(Kind.LATENCY, CALLS, throughput=600.0)):
+        station, variant, device = opened(fast, tmp_path, objective)
+        together = device.together
+        spent = run_cascade(station, variant, {}).spent
+        bounded = bool(objective.bounded)
+        assert ("bounds" in dict(spent.seconds)) is bounded
+        assert spent.refused == ("bounds" if bounded else "")
+        assert (device.together > together) is bounded
+
+
 def test_the_kernel_as_it_is_may_break_a_bound(tmp_path: Path) -> None:
     """It takes 10 ms: ``opened`` asserts that it is opened all the same."""
     opened(fast, tmp_path, Objective(Kind.THROUGHPUT, CALLS, latency_ms=5.0))
