@@ -146,28 +146,54 @@ def replay(spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], co
     by_name = {transform.name: transform for transform in transforms}
     macros = tuple((gene.site.label, str(gene.values.get("value", ""))) for gene in genome.genes
                    if gene.transform == "macro")  # fmt: skip
-    kernel = spec_kernel(spec, macros)
-    applied: list[Gene] = []
-    skipped: list[SkippedGene] = []
+    unknown = tuple(SkippedGene(gene, f"there is no transform named {gene.transform}")
+                    for gene in genome.genes if gene.transform not in by_name)  # fmt: skip
+    known = [(by_name[gene.transform], gene) for gene in genome.genes if gene.transform in by_name]
+    steps: list[Step] = []
     before: list[tuple[Phase, Kernel]] = []
-    for gene in genome.genes:
-        if gene.transform not in by_name:
-            skipped.append(SkippedGene(gene, f"there is no transform named {gene.transform}"))
     for phase in Phase:
-        if phase is Phase.GATHER:  # the mapping is complete
-            kernel = write_mapping(kernel)
-        for gene in genome.genes:
-            transform = by_name.get(gene.transform)
-            if transform is None or transform.phase is not phase:
-                continue
-            outcome = _apply(kernel, gene, transform, context)
-            if isinstance(outcome, SkippedGene):
-                skipped.append(outcome)
-            else:
-                kernel, sited = outcome
-                applied.append(sited)
-        before.append((phase, kernel))
-    return Replay(kernel, tuple(applied), tuple(skipped), tuple(before))
+        if phase is Phase.GATHER:
+            steps.append(None)  # the mapping is complete
+        steps += [(transform, gene) for transform, gene in known if transform.phase is phase]
+        done = progress(context, macros, tuple(steps))
+        before.append((phase, done.kernel))
+    return Replay(done.kernel, done.applied, unknown + done.skipped, tuple(before))
+
+
+Step = tuple[Transform, Gene] | None
+"""A gene with its transform; None where all digits of the axes are set, and the mapping is written."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A kernel after some steps, the genes that applied, and those that did not."""
+
+    kernel: Kernel
+    applied: tuple[Gene, ...] = ()
+    skipped: tuple[SkippedGene, ...] = ()
+
+
+@lru_cache(maxsize=512)
+def progress(context: Context, macros: tuple[tuple[str, str], ...], steps: tuple[Step, ...]) -> Progress:
+    """What comes of the first steps of a replay. The last of them are remembered, since a genome begins as its parent
+    does, and its moves are what its own steps leave.
+
+    Args:
+        context: The kernel's spec among others.
+        macros: Values of the tunable macros.
+        steps: In the order of their phases.
+    """
+    if not steps:
+        return Progress(spec_kernel(context.spec, macros))
+    done, step = progress(context, macros, steps[:-1]), steps[-1]
+    if step is None:
+        return replace(done, kernel=write_mapping(done.kernel))
+    transform, gene = step
+    outcome = _apply(done.kernel, gene, transform, context)
+    if isinstance(outcome, SkippedGene):
+        return replace(done, skipped=(*done.skipped, outcome))
+    kernel, sited = outcome
+    return Progress(kernel, (*done.applied, sited), done.skipped)
 
 
 def _apply(kernel: Kernel, gene: Gene, transform: Transform, context: Context) -> tuple[Kernel, Gene] | SkippedGene:

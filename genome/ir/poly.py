@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import gcd
 
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var, integer, names
+from genome.ir.node import once
 from genome.ir.types import literal_type
 
 Monomial = tuple[Expr, ...]
@@ -64,8 +65,9 @@ class Poly:
         rest: list[tuple[Monomial, int]] = []
         variable = Var(name)
         for monomial, value in self.terms:
-            count = monomial.count(variable)
-            if count > 1 or any(atom != variable and name in names(atom) for atom in monomial):
+            holding = [atom for atom in monomial if name in names(atom)]
+            count = len(holding)
+            if count > 1 or (count and holding[0] != variable):
                 return None
             if count:
                 left = list(monomial)
@@ -77,6 +79,10 @@ class Poly:
 
     def to_expr(self) -> Expr:
         """C expression: terms with more atoms first, 64-bit or signed where the source was."""
+        return self._expr
+
+    @once
+    def _expr(self) -> Expr:
         result: Expr | None = None
         for monomial, value in sorted(self.terms, key=lambda term: (-len(term[0]), [_key(a) for a in term[0]])):
             term = _term(monomial, abs(value), self.wide)
@@ -118,7 +124,9 @@ def _make(terms: Iterable[tuple[Monomial, int]], wide: str = "") -> Poly:
     for monomial, value in terms:
         total[monomial] = total.get(monomial, 0) + value
     kept = [(m, c) for m, c in total.items() if c]
-    return Poly(tuple(sorted(kept, key=lambda term: (len(term[0]), [_key(a) for a in term[0]]))), wide)
+    if len(kept) > 1:
+        kept.sort(key=lambda term: (len(term[0]), [_key(a) for a in term[0]]))
+    return Poly(tuple(kept), wide)
 
 
 @lru_cache(maxsize=65536)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from genome.genes import ParamValue, Site
 from genome.ir.kernel import Kernel
+from genome.ir.node import Node
 from genome.limits import DeviceLimits
 from genome.spec import Assumptions, KernelSpec
 from genome.variant import Target
@@ -32,8 +33,8 @@ class Phase(IntEnum):
     LAUNCH = 8  # qualifiers, options, macros, specialisation
 
 
-@dataclass(frozen=True)
-class Context:
+@dataclass(frozen=True, eq=False)
+class Context(Node):
     """What legality may depend on beside the kernel itself."""
 
     spec: KernelSpec
@@ -58,7 +59,7 @@ Params = Mapping[str, ParamValue]
 
 
 class Transform(Protocol):
-    """A legal rewrite of a kernel. Implementations are stateless."""
+    """A legal rewrite of a kernel. Implementations are stateless, and hashable: replays are remembered by them."""
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 from genome.analysis.effects import TOGETHER, self_contained
@@ -11,10 +12,10 @@ from genome.analysis.iterations import SharingError
 from genome.conditions import sized
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Var
-from genome.ir.kernel import Kernel, Lanes
+from genome.ir.kernel import Condition, Kernel, Lanes
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.group_reduce import WARP, Group
-from genome.transforms.sharing import Shared, share
+from genome.transforms.sharing import share
 from genome.transforms.sites import axis_sites
 from genome.variant import Target
 
@@ -68,11 +69,11 @@ class Cooperate:
         others = prod(other.block_threads for other in kernel.axes if other is not axis)
         if threads * others > context.limits.max_threads or threads > context.limits.max_block[0]:
             return Refusal(f"a block of {threads * others} threads is over the limit of {context.limits.max_threads}")
-        try:
-            shared = _trial(kernel, _lanes(params, context), not context.assumptions.reassociation)
-        except SharingError as error:
-            return Refusal(str(error), error.grant)
-        for condition in shared.conditions:
+        plain = replace(kernel, axes=tuple(replace(other, threads=0, lanes=None) for other in kernel.axes))
+        relied = _trial(plain, _lanes(params, context), not context.assumptions.reassociation)
+        if isinstance(relied, Refusal):
+            return relied
+        for condition in relied:
             if not sized(context.spec, condition):
                 return Refusal("what it relies on is not an expression of sizes, so the host cannot check it")
         return None
@@ -96,7 +97,11 @@ def _lanes(params: Params, context: Context) -> Lanes:
     )
 
 
-def _trial(kernel: Kernel, lanes: Lanes, exact: bool) -> Shared:
-    """Shares the body with stand-in names, to see whether it can be."""
+@lru_cache(maxsize=64)
+def _trial(kernel: Kernel, lanes: Lanes, exact: bool) -> tuple[Condition, ...] | Refusal:
+    """What sharing the body relies on, found by doing it with stand-in names; digits of the axes do not matter."""
     lane = kernel.fresh("lane")
-    return share(kernel, lanes, lane, Group(Var(lane), lanes.threads, shuffle=lanes.shuffle), exact)
+    try:
+        return share(kernel, lanes, lane, Group(Var(lane), lanes.threads, shuffle=lanes.shuffle), exact).conditions
+    except SharingError as error:
+        return Refusal(str(error), error.grant)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from genome.ir.expr import Binary, Cast, Expr, Select, Var, conjunction, integer
 from genome.ir.kernel import Axis, Kernel
+from genome.ir.node import once
 from genome.ir.poly import Poly, constant, poly, variable
 from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Opaque, Stmt, flatten, substitute_body
 from genome.transforms.exchange import Span, write_exchange
@@ -51,7 +52,7 @@ def write_mapping(kernel: Kernel) -> Kernel:
         inside=conjunction([term for form in bounds for term in form.inside(block=False)]),
         inside_block=conjunction([term for form in bounds for term in form.inside(block=True)]),
         threads=tuple(digit for form in order for digit in form.digits()),
-        firsts=tuple(form.first(kernel) for form in bounds if form.thread_start() != variable(form.base)),
+        firsts=tuple(form.first(kernel) for form in bounds if form.thread_start != variable(form.base)),
         multiples=kernel.multiples + tuple((form.base, form.axis.tile) for form in bounds),
         single=single,
     )
@@ -62,7 +63,7 @@ def _exchanged(kernel: Kernel, body: Body, forms: list[_AxisForm]) -> Kernel:
     """The mapped kernel with its stores turned, where a gene asked for it."""
     if kernel.exchange is None:
         return kernel
-    fast, slow = (Span(form.axis.name, form.base, form.axis.tile, poly(form.index())) for form in forms)
+    fast, slow = (Span(form.axis.name, form.base, form.axis.tile, poly(form.index)) for form in forms)
     loops = tuple(loop for form in reversed(forms) for loop in form.loops(rolled=False))
     return write_exchange(kernel, body, fast, slow, loops, kernel.exchange)
 
@@ -150,14 +151,18 @@ class _AxisForm:
             start = Var(self.base)
         return Decl(name, axis.ctype, init=start, const=True)
 
+    @once
     def thread_start(self) -> Poly:
+        """The first index of the thread."""
         if self.axis.lanes is not None and self.axis.threads == 1:
             return variable(self.base)
         return variable(self.base) + variable(self.thread).scaled(self.axis.inner)
 
+    @once
     def index(self) -> Expr:
+        """The axis by its digits."""
         axis = self.axis
-        result = self.thread_start()
+        result = self.thread_start
         if axis.outer > 1:
             result += variable(self.outer).scaled(axis.threads * axis.inner)
         if axis.inner > 1:
@@ -191,7 +196,7 @@ class _AxisForm:
 
     def inside(self, block: bool) -> list[Expr]:
         axis = self.axis
-        first = variable(self.base) if block else self.thread_start()
+        first = variable(self.base) if block else self.thread_start
         span = axis.tile if block else (axis.outer - 1) * axis.threads * axis.inner + axis.inner
         terms: list[Expr] = []
         if axis.lower is not None:
@@ -206,9 +211,9 @@ def _instances(kernel: Kernel, body: Body, forms: list[_AxisForm], rolled: bool 
     """The body with axis variables replaced by their digits, inside the loops over instances (x innermost)."""
     opaque = [s for s in flatten(body) if isinstance(s, Opaque)]
     used = {name for stmt in opaque for name in (*stmt.reads, *stmt.writes)}
-    values = {form.axis.name: form.index() for form in forms}
+    values = {form.axis.name: form.index for form in forms}
     named = tuple(
-        Decl(form.axis.name, form.axis.ctype, init=form.index(), const=True) for form in forms if form.axis.name in used
+        Decl(form.axis.name, form.axis.ctype, init=form.index, const=True) for form in forms if form.axis.name in used
     )
     result = named + substitute_body(body, {name: e for name, e in values.items() if name not in used})
     for form in sorted(forms, key=lambda form: _DIMS.index(form.axis.dim)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from genome.analysis.dependence import nest
 from genome.analysis.effects import element_type
@@ -94,19 +95,34 @@ class Vectorise:
 
 def _candidates(kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign, width: int) -> list[tuple[Index, Loop]]:
     """(access, loop): reads and the store of the nest that run contiguously along one of its loops."""
-    pointers = {param.name for param in kernel.params if param.pointer}
-    stmt = plain(stmt)
+    pointers = frozenset(param.name for param in kernel.params if param.pointer)
     found: list[tuple[Index, Loop]] = []
-    targets = (stmt.target,) if isinstance(stmt.target, Index) else ()
-    for access in (*targets, *sure_reads(stmt.value)):
-        if access.array not in pointers or len(access.subscripts) != 1:
-            continue
-        for loop in loops:
-            split = poly(access.subscripts[0]).coefficient(loop.var)
-            if split is not None and split[0].constant == 1 and (loop.trip or 0) % width == 0 and loop.trip:
-                found.append((access, loop))
-                break
+    for access, along in _contiguous(pointers, loops, stmt):
+        loop = next((loop for loop in along if loop.trip and loop.trip % width == 0), None)
+        if loop is not None:
+            found.append((access, loop))
     return found
+
+
+@lru_cache(maxsize=1024)
+def _contiguous(
+    pointers: frozenset[str], loops: tuple[Loop, ...], stmt: Assign
+) -> tuple[tuple[Index, tuple[Loop, ...]], ...]:
+    """Accesses of the nest, each with the loops along which its address grows by one: the same for every width."""
+    stmt = plain(stmt)
+    targets = (stmt.target,) if isinstance(stmt.target, Index) else ()
+    touched = [access for access in (*targets, *sure_reads(stmt.value)) if access.array in pointers]
+    return tuple(
+        (access, tuple(loop for loop in loops if _stride(access, loop.var) == 1))
+        for access in touched
+        if len(access.subscripts) == 1
+    )
+
+
+def _stride(access: Index, variable: str) -> int | None:
+    """By how much the address grows with the variable, where that is a constant."""
+    split = poly(access.subscripts[0]).coefficient(variable)
+    return None if split is None else split[0].constant
 
 
 def _stores(kernel: Kernel, array: str) -> bool:
