@@ -2,6 +2,7 @@
 
 Two accesses of one array, one of them a write, depend on each other unless their indices are shown to differ whenever
 the iteration (or the thread) does. What overlapping pointers would add is told by ``genome.analysis.aliasing``.
+A launch is taken to extend along the dimensions whose indices the kernel uses.
 """
 
 from __future__ import annotations

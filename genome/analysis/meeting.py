@@ -40,7 +40,7 @@ def side_of(access: Access, scope: Scope) -> Side:
     for guard in access.guards:
         for op, left, right in _comparisons(guard):
             difference = digit_of(Binary("-", left, right), scope)
-            if isinstance(difference, str) or _wraps(left, right, ranges, scope):
+            if isinstance(difference, str) or (op != "==" and _wraps(left, right, ranges, scope)):
                 continue
             if op == "==":
                 pins[Binary("==", left, right)] = difference

@@ -7,7 +7,7 @@ are. The strides are the dimensions of a declared array, or sizes that the kerne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from genome.analysis.access import Access, AffineForm
 from genome.analysis.affine import NotAffine, affine
@@ -15,6 +15,7 @@ from genome.analysis.bounds import never_negative
 from genome.analysis.scope import Scope
 from genome.ir.expr import Binary, Expr, Var, conjuncts
 from genome.ir.poly import Poly, constant, poly, variable
+from genome.ir.types import infer
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,12 @@ class Place:
 
 def place_of(access: Access, scope: Scope) -> Place | str:
     """The digits of an access, or why there are none."""
-    scope = _guarded(access, scope)
     dims = scope.dims.get(access.array, ())
     if len(access.subscripts) > 1 and len(access.subscripts) == len(dims):
         return _of_dimensions(access.subscripts, scope)
     if access.form is None:
         return access.proof.reason
-    return _split(_numbered(access.form, scope), scope)
+    return _split(_numbered(access.form, scope), scope, _known(access, scope))
 
 
 def digit_of(expr: Expr, scope: Scope) -> Digit | str:
@@ -90,7 +90,7 @@ def _extents(polynomial: Poly, scope: Scope) -> Poly:
     return total
 
 
-def _split(form: _Form, scope: Scope) -> Place | str:
+def _split(form: _Form, scope: Scope, known: tuple[Poly, ...]) -> Place | str:
     """The outermost symbolic stride is split off until all that is left has numbers as coefficients."""
     rest, factors = form
     symbolic = [factor for factor in factors.values() if factor.constant is None]
@@ -109,39 +109,44 @@ def _split(form: _Form, scope: Scope) -> Place | str:
         outer |= {name: number} if number else {}
         inner |= {name: part} if part.terms else {}
     within = _total(lower, inner)
-    if not (_holds(within, scope) and _holds(stride - constant(1) - within, scope)):
+    if not (_holds(within, scope, known) and _holds(stride - constant(1) - within, scope, known)):
         return f"an index is not known to stay below {_shown(stride)}"
-    below = _split((lower, inner), scope)
+    below = _split((lower, inner), scope, known)
     if isinstance(below, str):
         return below
     return Place((stride, *below.strides), (Digit(upper, outer), *below.digits))
 
 
-def _guarded(access: Access, scope: Scope) -> Scope:
-    """The scope in which axes end where conditions around the access say so."""
-    kernel = scope.kernel
+def _known(access: Access, scope: Scope) -> tuple[Poly, ...]:
+    """What conditions around the access keep from being negative."""
+    found = []
     for guard in access.guards:
         for term in conjuncts(guard.condition) if guard.holds else ():
             match term:
-                case Binary("<", Var(name), upper) if scope.steady(scope.resolve(upper)):
-                    axis = kernel.axis(name)
-                    if axis is not None and axis.upper is None:
-                        kernel = kernel.with_axis(replace(axis, upper=scope.resolve(upper)))
-    return scope if kernel is scope.kernel else replace(scope, kernel=kernel)
+                case Binary("<", left, right) | Binary(">", right, left):
+                    difference, less = Binary("-", right, left), 1
+                case Binary("<=", left, right) | Binary(">=", right, left):
+                    difference, less = Binary("-", right, left), 0
+                case _:
+                    continue
+            if infer(difference, scope.types) in ("int", "long", "long long"):
+                found.append(_extents(poly(scope.resolve(difference)), scope) - constant(less))
+    return tuple(found)
 
 
-def _holds(polynomial: Poly, scope: Scope) -> bool:
+def _holds(polynomial: Poly, scope: Scope, known: tuple[Poly, ...]) -> bool:
     """True if it is never negative where the access is made: sizes that bound a loop or an axis are then positive."""
-    conditions = never_negative(polynomial, scope)
-    if conditions is None:
-        return False
     ends = [axis.upper for axis in scope.kernel.axes] + [loop.upper for loop in scope.loops.values()]
     sizes = {end for end in ends if isinstance(end, Var)}
-    return all(
-        condition.value <= 1
-        and all(value > 0 and set(monomial) <= sizes for monomial, value in poly(condition.expr).terms)
-        for condition in conditions
-    )
+    for fact in (Poly(), *known):
+        conditions = never_negative(polynomial - fact, scope)
+        if conditions is not None and all(
+            condition.value <= 1
+            and all(value > 0 and set(monomial) <= sizes for monomial, value in poly(condition.expr).terms)
+            for condition in conditions
+        ):
+            return True
+    return False
 
 
 def _single(form: _Form) -> Place | str:

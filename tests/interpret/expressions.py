@@ -29,7 +29,7 @@ from tests.interpret.c_values import (
     promoted,
     type_of,
 )
-from tests.interpret.trace import Pointer, Thread
+from tests.interpret.trace import OutOfBounds, Pointer, Thread
 
 Value = Callable[[Thread], Any]
 _UPDATES = {"atomicAdd": "+", "atomicSub": "-", "atomicAnd": "&", "atomicOr": "|", "atomicXor": "^"}
@@ -146,12 +146,15 @@ class Expressions:
                 return self._address(inner, site)
             case Unary("&", Index(array, subscripts)):
                 parts = [self.expr(part, site)[0] for part in subscripts]
-                sizes = self.dims.get(array, ())[1:]
+                sizes = self.dims.get(array, ())
 
                 def address(thread: Thread) -> Pointer:
                     element = 0
                     for number, part in enumerate(parts):
-                        element = element * (sizes[number - 1] if number else 1) + part(thread)
+                        index = part(thread)
+                        if len(sizes) > 1 and not 0 <= index < sizes[number]:
+                            raise OutOfBounds(f"{array}: {index} of {sizes[number]}")
+                        element = element * (sizes[number] if number else 1) + index
                     return _moved(_pointer(thread, array), element)
 
                 return address
