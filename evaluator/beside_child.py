@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from evaluator.api import EvaluatorError
 from evaluator.inputs import SETS, Array, scalars
 from evaluator.messages import Answered, Asking, AskPlan, Refused, Setup
-from evaluator.oracle import normalise, widen
+from evaluator.oracle import Reference, normalise, widen
 from evaluator.process import attach
 from evaluator.reference_child import describe, load_function
 from evaluator.session_inputs import session_inputs
@@ -37,25 +40,52 @@ def main() -> None:
     setup, reference = plan.setup, plan.setup.reference
     if reference is None:
         return
-    name = f"{Path(reference.path).name}:{reference.function}"
-    size = plan.sizes[0]
-    try:
-        with Turn(setup.session, plan.pauses).background():
+    with Turn(setup.session, plan.pauses).background():
+        try:
             function = load_function(reference.path, reference.function)
             for size in plan.sizes:
-                for which in range(SETS if setup.settings.defences.second_inputs else 1):
-                    inputs = _inputs(setup, size, which)
-                    connection.send(Asking(size, which))
-                    answer = normalise(setup.spec, size, function(inputs, size.env), name)
-                    save_answer(setup.session, setup.spec, size, which, answer)
-                connection.send(Answered(size))
-    except MemoryError:
-        connection.send(Refused(f"{name} at {size.label}: it needs more memory than there is", fault=False))
-    except EvaluatorError as error:
-        connection.send(Refused(str(error)))
-    except (Exception, SystemExit) as error:  # the user's function may raise anything
-        connection.send(Refused(f"{name} at {size.label}: {describe(error, reference.path)}"))
+                _ask(setup, reference, function, size, connection)
+        except _Ended as ended:
+            connection.send(ended.refused)
+        except (Exception, SystemExit) as error:  # the user's module may raise anything while it is imported
+            connection.send(Refused(describe(error, reference.path)))
     connection.recv()  # its parent ends it
+
+
+class _Ended(Exception):
+    """There will be no further answers."""
+
+    def __init__(self, refused: Refused) -> None:
+        super().__init__(refused.message)
+        self.refused = refused
+
+
+def _ask(
+    setup: Setup, reference: Reference, function: Callable[..., Any], size: ProblemSize, connection: Connection
+) -> None:
+    """Answers at a size, for every input set.
+
+    Raises:
+        _Ended: If the reference fails, or the machine cannot hold what it needs.
+    """
+    name = f"{Path(reference.path).name}:{reference.function}"
+    where = f"{name} at {size.label}"
+    for which in range(SETS if setup.settings.defences.second_inputs else 1):
+        connection.send(Asking(size, which))
+        try:
+            inputs = _inputs(setup, size, which)
+            answer = normalise(setup.spec, size, function(inputs, size.env), name)
+        except MemoryError:
+            raise _Ended(Refused(f"{where}: it needs more memory than there is", fault=False)) from None
+        except EvaluatorError as error:
+            raise _Ended(Refused(str(error))) from error
+        except (Exception, SystemExit) as error:  # the user's function may raise anything
+            raise _Ended(Refused(f"{where}: {describe(error, reference.path)}")) from error
+        try:
+            save_answer(setup.session, setup.spec, size, which, answer)
+        except OSError as error:
+            raise _Ended(Refused(f"{where}: its answer cannot be kept: {error}", fault=False)) from error
+    connection.send(Answered(size))
 
 
 def _inputs(setup: Setup, size: ProblemSize, which: int) -> dict[str, Array]:

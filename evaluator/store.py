@@ -33,14 +33,20 @@ def save_oracle(session: Path, spec: KernelSpec, size: ProblemSize, oracle: Orac
     """Writes the oracle of a size; what marks it as complete comes last."""
     folder = _folder(session, "oracle", size)
     folder.mkdir(parents=True, exist_ok=True)
+    spare: list[Path] = []
     for which, outputs in enumerate(oracle.expected):
         for position, arg in enumerate(output_args(spec)):
             expected = outputs[arg.name]
-            if not oracle.answered:
-                np.save(folder / f"{which}-{position}.npy", expected.values, allow_pickle=False)
+            values = folder / f"{which}-{position}.npy"
+            if oracle.answered:
+                spare.append(values)
+            else:
+                np.save(values, expected.values, allow_pickle=False)
             if expected.written is not None:
                 np.save(folder / f"{which}-{position}-written.npy", expected.written, allow_pickle=False)
     _write_meta(folder, oracle)
+    for values in spare:  # whoever has them mapped keeps them
+        values.unlink(missing_ok=True)
 
 
 def _write_meta(folder: Path, oracle: Oracle) -> None:
@@ -138,5 +144,5 @@ def save_array(path: Path, values: Array) -> None:
 
 
 def _mapped(path: Path) -> Array:
-    array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    array: Array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     return array
