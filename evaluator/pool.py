@@ -15,8 +15,6 @@ from evaluator.arrival import Arrival
 from evaluator.beside import Beside, threads_beside
 from evaluator.binaries import PROOF_TICKET, Binaries
 from evaluator.compare import with_remark
-from evaluator.counting import count
-from evaluator.cuda.counters import counted_profile, ncu
 from evaluator.desk import DeviceDesk
 from evaluator.devices import environment_of, facts_of
 from evaluator.drift import DriftWatch
@@ -29,7 +27,7 @@ from evaluator.plan import memory_problem, static_problem, tighter
 from evaluator.probe import peaks_of
 from evaluator.proof import Proof
 from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
-from evaluator.sanitize import inspect, sanitizer
+from evaluator.second_looks import SecondLooks
 from evaluator.session import Session
 from evaluator.settings import EvaluatorSettings
 from evaluator.waiting import Say, silent
@@ -81,6 +79,8 @@ class LocalEvaluator:
         self._desk = DeviceDesk(self._lane("worker", 0), spec, watch, self._accounts, ahead)
         beside = Beside(folder / "beside.log", threads_beside(self._on_gpu), pauses=not self._on_gpu)
         self._arrival = Arrival(beside, self._desk, settings.reference_timeout_s)
+        on_cuda = self._facts.target is Target.CUDA
+        self._looks = SecondLooks(self._environment, folder, on_cuda, settings.defences.sanitizer)
         self._binaries = Binaries(self._farm, self._accounts)
         self._events: list[Event] = []
         self._baseline: tuple[Evaluation, ...] = ()
@@ -174,7 +174,7 @@ class LocalEvaluator:
         self._check_open()
         problem = static_problem(self._spec, variant, self.limits), Status.LIMIT
         if not problem[0] and self._settings.defences.memory:
-            problem = memory_problem(self._spec, variant, self._facts.info.memory_bytes), Status.OUT_OF_MEMORY
+            problem = memory_problem(self._spec, variant, self._memory_bytes), Status.OUT_OF_MEMORY
         self._accounts.add("static limits", 0.0, refused=bool(problem[0]))
         if problem[0]:
             self._events.append(Compiled(ticket, problem[1], problem[0]))
@@ -222,7 +222,9 @@ class LocalEvaluator:
         lane = Lane("evaluator.worker", self._session.folder / "proof.log", self._environment, greeting)
         proof = Proof(lane, self._spec, self._seed, self._settings)
         comparisons = proof.run(start, prepared, [variant.digest() for variant in champions], processes, progress)
-        return tuple(with_remark(self._inspected(*pair), remark) for pair in zip(comparisons, prepared, strict=True))
+        known = self._desk.lane.greeting
+        looked = [self._looks.inspected(*pair, known) for pair in zip(comparisons, prepared, strict=True)]
+        return tuple(with_remark(comparison, remark) for comparison in looked)
 
     def counted(self, variant: Variant, evaluation: Evaluation) -> Evaluation:
         """The evaluation with hardware counters in its profile, where a profiler may read them (blocks for seconds).
@@ -230,13 +232,13 @@ class LocalEvaluator:
         Everywhere else, and for a fallback, it comes back as it is.
         """
         self._check_open()
-        program = ncu() if self._facts.target is Target.CUDA else ""
         size = next((size for size in self._spec.sizes if size.label == evaluation.size), None)
-        prepared = self._compile_now(variant) if program and size and evaluation.profile else ""
-        if isinstance(prepared, str) or size is None or evaluation.profile is None or evaluation.fallback:
+        if not self._looks.counts or size is None or evaluation.profile is None or evaluation.fallback:
             return evaluation
-        found = count(program, self._desk.lane.greeting, prepared, size, self._environment, self._session.folder)
-        return replace(evaluation, profile=counted_profile(evaluation.profile, found.values))
+        prepared = self._compile_now(variant)
+        if isinstance(prepared, str):
+            return evaluation
+        return self._looks.counted(evaluation, prepared, size, self._desk.lane.greeting)
 
     def close(self) -> None:
         """See ``Evaluator.close``."""
@@ -256,6 +258,11 @@ class LocalEvaluator:
         self.close()
 
     @property
+    def _memory_bytes(self) -> int:
+        """Of the device, for the arrays of one call."""
+        return self._facts.info.memory_bytes // self._settings.objective.most_at_once
+
+    @property
     def _pending(self) -> bool:
         return self._farm.pending or self._desk.pending
 
@@ -268,18 +275,6 @@ class LocalEvaluator:
     def _lane(self, role: str, index: int) -> Lane:
         log = self._session.folder / f"{role}-{index}.log"
         return Lane(f"evaluator.{role}", log, self._environment, [self._setup])
-
-    def _inspected(self, comparison: Comparison, prepared: Prepared | str) -> Comparison:
-        """A verified comparison after compute-sanitizer, where there is one for this device."""
-        cuda = self._facts.info.id.startswith("cuda:")
-        program = sanitizer() if cuda and self._settings.defences.sanitizer else ""
-        if not program or not comparison.verified or isinstance(prepared, str):
-            return comparison
-        greeting = self._desk.lane.greeting
-        seen = inspect(program, greeting, prepared, self._environment, self._session.folder)
-        if seen.fault:
-            return replace(comparison, verified=False, gain=False, message=f"compute-sanitizer, {seen.fault}")
-        return replace(comparison, note="; ".join(filter(None, (comparison.note, seen.note))))
 
     def _check_open(self) -> None:
         if self._closed:
