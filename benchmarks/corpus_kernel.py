@@ -28,14 +28,13 @@ from genome.source.round_trip import round_trip
 from genome.source.slice import find_entry, items
 from genome.source.template_guess import item_arguments
 from genome.source.verbatim import as_text
-from genome.spec import Assumptions, KernelSpec, LaunchSpec, ProblemSize
+from genome.spec import KernelSpec, LaunchSpec, ProblemSize
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target
 
 PLAIN = frozenset({"macro", "block_shape", "restrict", "fast_math", "launch_bounds", "specialise"})
 """Transforms that leave the statements as they are: options, qualifiers, macros, the launch's block."""
 
-GRANTED = Assumptions(no_alias=True, alignment=16, reassociation=True, fast_math=True)
 _BLOCKS = {0: (256, 1, 1), 1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
 _SIZE = 4096
 
@@ -105,8 +104,7 @@ class Examiner:
         record |= {"opaque": len(opaque), "opaque_text": opaque[:3], "axes": len(kernel.axes)}
         stage("transforms")
         with _failing(record, "transforms"):
-            for name, assumed in (("offered", Assumptions()), ("offered_granted", GRANTED)):
-                record[name], record[f"{name}_refused"] = _offers(_spec(text, task, kernel, given, assumed))
+            record["offered"], record["refused"] = _offers(_spec(text, task, kernel, given))
         return record
 
     def _compile(self, record: dict[str, Any], name: str, kernel: Kernel, stage: Callable[[str], None]) -> list[str]:
@@ -147,14 +145,14 @@ def _failing(record: dict[str, Any], stage: str) -> Iterator[None]:
         record.setdefault("crash", {"stage": stage, "message": f"{type(error).__name__} at {place}: {error}"})
 
 
-def _spec(text: str, task: Task, kernel: Kernel, given: dict[str, Any], assumed: Assumptions) -> KernelSpec:
-    """A campaign on the kernel without arguments: what transforms apply does not need their values."""
+def _spec(text: str, task: Task, kernel: Kernel, given: dict[str, Any]) -> KernelSpec:
+    """A campaign that grants nothing and tells no arguments: what transforms apply does not need their values."""
     block = _BLOCKS[len(kernel.axes)]
     extent = SizeExpr("N")
     used = max(("xyz".index(axis.dim) for axis in kernel.axes), default=0) + 1
     launch = LaunchSpec(block, (extent,) * used) if kernel.axes else LaunchSpec(block, grid=(extent,))
     return KernelSpec(
-        task.entry, text, task.entry, (), launch, (ProblemSize((("N", _SIZE),)),), assumptions=assumed,
+        task.entry, text, task.entry, (), launch, (ProblemSize((("N", _SIZE),)),),
         template_args=given["template_args"], defines=task.defines, include_dirs=task.include_dirs, path=given["path"],
     )  # fmt: skip
 

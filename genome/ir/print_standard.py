@@ -47,7 +47,8 @@ _LIBRARY = {
         integral_constant bool_constant is_integral is_integral_v is_floating_point is_floating_point_v is_arithmetic
         is_arithmetic_v is_signed is_signed_v is_unsigned is_unsigned_v is_pointer is_void is_convertible is_base_of
         remove_reference remove_reference_t remove_const remove_const_t remove_cv remove_cv_t remove_pointer decay
-        decay_t make_signed make_signed_t make_unsigned make_unsigned_t underlying_type underlying_type_t void_t""",
+        decay_t make_signed make_signed_t make_unsigned make_unsigned_t underlying_type underlying_type_t void_t
+        common_type common_type_t""",
 }
 """Headers of CUDA's own standard library, and the names that are taken from each."""
 

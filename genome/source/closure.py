@@ -13,6 +13,12 @@ _DEVICE_VARIABLE = frozenset({
     "__device__", "__constant__", "__shared__", "__managed__", "const", "constexpr", "namespace",
 })  # fmt: skip
 
+_NO_TYPES = frozenset({
+    "return", "else", "case", "goto", "do", "sizeof", "typename", "new", "delete", "throw", "const", "volatile",
+    "struct", "class", "enum", "union",
+})  # fmt: skip
+"""Words in front of a name that is not declared there."""
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -46,10 +52,12 @@ def slice_kernel(found: Sequence[Item], entry: Item) -> Slice:
         if id(item) in wanted:
             continue
         wanted.add(id(item))
+        own = _own_names(item)
         fresh = item.words - words
-        words |= fresh
+        words |= fresh - own
         marks |= item.marks
-        queue += [definer for name in fresh for definer in definers.get(name, ())]
+        queue += [definer for name in fresh for definer in definers.get(name, ())
+                  if name not in own or definer.kind == "variable"]  # fmt: skip
         queue += [operator for operator in operators if _applies(operator, words & types, marks)]
     wanted -= {id(entry)}
     return Slice(entry, tuple(item for item in found if id(item) in wanted or item.kind == "using"))
@@ -61,7 +69,7 @@ def _usable(found: Sequence[Item], entry: Item) -> list[Item]:
                 for name in item.names}  # fmt: skip
     result = []
     for item in found:
-        if item is entry or item.kind in ("kernel", "using"):
+        if item is entry or item.kind in ("kernel", "using", "instance"):
             continue
         if item.kind == "function":
             head = {token.text for token in item.tokens[: item.parameters[0]]}
@@ -79,3 +87,17 @@ def _applies(operator: Item, types: set[str], marks: set[str]) -> bool:
     texts = [token.text for token in operator.tokens]
     signs = set(texts[texts.index("operator") + 1 : opened])
     return bool(types.intersection(texts[opened:closed])) and not signs.isdisjoint(marks)
+
+
+def _own_names(item: Item) -> set[str]:
+    """Names of locals and parameters that are nothing but that: none of them is called or stands for a type."""
+    declared, used = set[str](), set[str]()
+    if item.body >= 0:
+        for before, name, after in zip(item.tokens, item.tokens[1:], item.tokens[2:], strict=False):
+            if name.kind != "word":
+                continue
+            if after.kind == "word" or after.text in ("(", "<", "::", "*", "&"):
+                used.add(name.text)
+            elif before.kind == "word" and before.text not in _NO_TYPES and after.text in ("=", ";", ",", "[", ")"):
+                declared.add(name.text)
+    return declared - used

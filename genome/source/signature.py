@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genome.ir.kernel import Param
-from genome.ir.print_tokens import Token, closing, render, split_commas
+from genome.ir.print_tokens import Token, closing, closing_angle, render, split_commas
 from genome.ir.types import canonical
 from genome.source.array_params import flattened
 from genome.source.errors import SourceError
@@ -14,6 +14,8 @@ from genome.source.slice import Item, find_entry, items
 from genome.source.templates import instantiate
 
 _QUALIFIERS = {"const", "volatile", "restrict", "__restrict__", "__restrict", "register", "struct", "__grid_constant__"}
+
+_TYPE_WORDS = frozenset({"int", "float", "double", "char", "short", "long", "unsigned", "signed", "bool"})
 
 
 def signature(
@@ -56,7 +58,7 @@ def parameters(item: Item, path: str) -> tuple[Param, ...]:
     groups = split_commas(item.tokens[opened + 1 : closed])
     if len(groups) == 1 and [token.text for token in groups[0]] == ["void"]:
         return ()
-    return tuple(_parameter(group, path) for group in groups)
+    return tuple(_parameter(group, path, number) for number, group in enumerate(groups))
 
 
 def launch_bounds(item: Item) -> str:
@@ -68,26 +70,48 @@ def launch_bounds(item: Item) -> str:
     return ""
 
 
-def _parameter(group: list[Token], path: str) -> Param:
+def _parameter(group: list[Token], path: str, number: int) -> Param:
     line = group[0].line if group else 0
     texts = [token.text for token in group]
     if "=" in texts:
-        group, texts = group[: texts.index("=")], texts[: texts.index("=")]
-    brackets = texts.index("[") if "[" in texts else len(texts)
-    words = [position for position in range(brackets) if group[position].kind == "word"]
-    name_at = words[-1] if words else -1
-    if "&" in texts or "&&" in texts or "(" in texts or "..." in texts or len(words) < 2:
+        group = group[: texts.index("=")]
+    group = _folded(group)
+    texts = [token.text for token in group]
+    if {"&", "&&", "(", "..."} & set(texts) or not texts:
         raise SourceError(path, line, f"parameter '{render(group).strip()}' cannot be passed by a launch",
                           "use a pointer or a value")  # fmt: skip
+    brackets = texts.index("[") if "[" in texts else len(texts)
+    words = [position for position in range(brackets) if texts[position] not in ("*", *_QUALIFIERS)]
+    named = len(words) > 1 and words[-1] == brackets - 1 and texts[words[-1]] not in _TYPE_WORDS
+    name_at = words[-1] if named else brackets
     stars = texts[:brackets].count("*") + (1 if brackets < len(texts) else 0)
     kept = [token for token in group[:name_at] if token.text != "*" and token.text not in _QUALIFIERS]
     first_star = texts.index("*") if "*" in texts else name_at
     volatile = "volatile " if "volatile" in texts[:first_star] else ""
-    base = volatile + canonical(render([t._replace(space=" ") for t in kept]).strip().replace(" :: ", "::"))
+    base = volatile + canonical(render([token._replace(space=" ") for token in kept]).strip())
     return Param(
-        group[name_at].text,
+        texts[name_at] if named else f"unnamed_{number}",
         base + "*" * (stars - 1),
         pointer=stars > 0,
         const="const" in texts[:first_star],
         restrict=bool({"__restrict__", "__restrict", "restrict"} & set(texts)),
     )
+
+
+def _folded(group: Sequence[Token]) -> list[Token]:
+    """The tokens with each qualified name and template id as one word: ``ns::Vec<float, 4>``."""
+    result: list[Token] = []
+    position = 0
+    while position < len(group):
+        end = position
+        while group[end].kind == "word" and end + 1 < len(group):
+            if group[end + 1].text == "<":
+                end = closing_angle(group, end + 1) or end
+            if end + 2 < len(group) and group[end + 1].text == "::":
+                end += 2
+            else:
+                break
+        text = render([group[position]._replace(space=""), *group[position + 1 : end + 1]])
+        result.append(group[position]._replace(text=text.replace(" :: ", "::")))
+        position = end + 1
+    return result

@@ -23,7 +23,8 @@ class Item:
 
     Attributes:
         tokens: Its tokens, the closing brace or semicolon included.
-        kind: ``kernel``, ``function``, ``type``, ``variable`` or ``using`` (a namespace opened).
+        kind: ``kernel``, ``function``, ``type``, ``variable``, ``using`` (a namespace opened) or ``instance``
+            (a template instantiated for the linker).
         names: Names that it declares.
         template: Tokens of the ``template <...>`` list without the angle brackets, or None.
         body: Index of the opening brace of a function's body in ``tokens``, or -1.
@@ -184,6 +185,8 @@ def _classify(tokens: tuple[Token, ...]) -> Item:
         template = tokens[start + 2 : end] if template is None else template
         start = end + 1
     texts = [token.text for token in tokens]
+    if texts[start] == "template":
+        return Item(tokens, "instance", ())
     head = set(texts[start : start + 3])
     if texts[start : start + 1] == ["using"] and "=" not in texts:
         names = () if texts[start + 1 : start + 2] == ["namespace"] else (texts[-2],)
@@ -255,11 +258,32 @@ def _type_item_names(tokens: Sequence[Token], start: int, enumerators: bool = Tr
         elif token.text in (";", "=", "("):
             break
     if tokens[start].text == "typedef":
-        last = next((t.text for t in reversed(tokens) if t.kind == "word"), "")
-        found.append(last)
+        found += _typedef_names(tokens[start + 1 :])
     elif tokens[-1].text == ";" and tokens[-2].kind == "word" and tokens[-3].text == "}":
         found.append(tokens[-2].text)
     return tuple(dict.fromkeys(name for name in found if name))
+
+
+def _typedef_names(tokens: Sequence[Token]) -> list[str]:
+    """Names in front of ``;``, ``,`` or ``[``, and that of a pointer to a function: ``typedef int (*name)(int);``."""
+    found: list[str] = []
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        following = tokens[position + 1].text if position + 1 < len(tokens) else ""
+        if token.text == "<":
+            position = closing_angle(tokens, position) or position
+        elif token.text == "(":
+            end = closing(tokens, position)
+            if not found and tokens[end - 1].kind == "word":
+                found.append(tokens[end - 1].text)
+            position = end
+        elif token.text in ("{", "["):
+            position = closing(tokens, position)
+        elif token.kind == "word" and following in (";", ",", "["):
+            found.append(token.text)
+        position += 1
+    return found
 
 
 def _variable_names(tokens: Sequence[Token]) -> tuple[str, ...]:
