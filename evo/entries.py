@@ -54,12 +54,7 @@ def run_entries(
         EvaluatorError, DeviceError, KnowledgeError, SourceError: See ``evo.engine.run_campaign``.
         OSError: If the output folder cannot be written.
     """
-    journal = load(plan) if resume else None
-    if resume and journal is None:
-        say(f"there is no interrupted run in {plan.output}: a new one begins")
-    if journal is None:
-        journal = _weighed(plan, weigh or baseline_ms, say)
-        save(journal, plan)
+    journal = _journal(plan, resume, weigh or baseline_ms, say)
     times = journal.times_ms
     share = shares(times)
     order = sorted(plan.entries, key=lambda entry: -times[entry.name])
@@ -97,12 +92,22 @@ def baseline_ms(campaign: Campaign) -> float:
     return call_ms(campaign.spec.sizes, times)
 
 
-def _weighed(plan: EntriesCampaign, weigh: Callable[[Campaign], float], say: Callable[[str], None]) -> Journal:
+def _journal(
+    plan: EntriesCampaign, resume: bool, weigh: Callable[[Campaign], float], say: Callable[[str], None]
+) -> Journal:
+    """That of the interrupted run, or a new one with the times of all entries."""
+    known = load(plan) if resume else None
+    if known is not None:
+        return known
+    if resume:
+        say(f"there is no interrupted run in {plan.output}: a new one begins")
     began, times = time.monotonic(), {}
     for entry in plan.entries:
         say(f"{entry.name}: verifying and timing the kernel as it stands")
         times[entry.name] = entry.calls * weigh(entry.campaign)
-    return Journal(key_of(plan), times, time.monotonic() - began)
+    journal = Journal(key_of(plan), times, time.monotonic() - began)
+    save(journal, plan)
+    return journal
 
 
 def _notice(entry: Entry, journal: Journal, entries: int) -> str:

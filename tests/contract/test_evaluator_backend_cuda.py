@@ -13,10 +13,12 @@ pytest.importorskip("cupy", reason="CuPy is not installed (extras cuda13, cuda12
 
 from cupy.cuda import driver
 
+from evaluator.at_once import Together
 from evaluator.backend import Backend, BackendFailure, Placement
 from evaluator.correctness import bound_for, relative_errors
 from evaluator.cuda.occupancy import ARCHITECTURES
 from evaluator.devices import list_devices, open_backend
+from evaluator.energy import Metered
 from evaluator.plan import BoundLaunch, Call, bind
 from evaluator.resident import Canaries, Close, Comparing, Intact, Preparation, Repeating, Same
 from evaluator.result import Status
@@ -61,6 +63,36 @@ class TestCuda(BackendContract):
         facts = ARCHITECTURES[backend.info.architecture]
         assert backend.limits.shared_bytes == backend.info.shared_bytes == facts.block_shared_bytes
         assert backend.info.l2_bytes > 1 << 20 and backend.toolchain.platform.startswith("CUDA ")
+
+    def test_energy_is_that_of_a_device_at_work(self, backend: Backend) -> None:
+        """Between a watt and two kilowatts, for as long as a call takes; a call of many times the work takes more."""
+        assert isinstance(backend, Metered)
+        found = []
+        for blocks in (1 << 10, 1 << 16):
+            count, sizes = 64 * blocks, {"a": 256 * blocks, "b": 256 * blocks}
+            call = call_of([("add", blocks, ("a", "b", np.int32(count), np.float32(0.5)))], sizes)
+            loaded, buffers = backend.load(self.built(backend, ADD, "add", call)), allocated(backend, call)
+            energy_mj = backend.energy_mj(loaded, call, buffers, 0.3)
+            if energy_mj is None:
+                pytest.skip("NVML tells no energy of this device")
+            watts = energy_mj / backend.run(loaded, call, buffers)
+            assert 1.0 < watts < 2000.0
+            found.append(energy_mj)
+        assert found[1] > 2.0 * found[0]
+
+    def test_calls_at_once_overlap(self, backend: Backend) -> None:
+        """Calls of a few blocks run side by side: four take far less than four times as long as one."""
+        assert isinstance(backend, Together)
+        text = """KERNEL void spin(GLOBAL float *a, int n) {
+          float x = a[LID]; for (int i = 0; i < n; i++) x = x * 0.999f + 0.001f; a[LID] = x; }"""
+        call = call_of([("spin", 4, ("a", np.int32(200_000)))], {"a": 256})
+        loaded, copies = (
+            backend.load(self.built(backend, text, "spin", call)),
+            [allocated(backend, call) for _ in range(4)],
+        )
+        alone = min(backend.run(loaded, call, copies[0]) for _ in range(3))
+        together = min(backend.run_together(loaded, call, copies) for _ in range(3))
+        assert together < 2.0 * alone
 
     def test_dynamic_shared_memory_beyond_the_default(self, backend: Backend) -> None:
         count = backend.limits.shared_bytes // 4

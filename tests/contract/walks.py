@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import yaml
 
 from evo.campaign import Campaign, load_campaign
 from genome.genes import Gene, Genome
@@ -16,12 +17,21 @@ from genome.transforms.builtin import BUILTIN
 from genome.variant import Target, Variant
 
 _FOLDER = Path(__file__).parents[2] / "examples"
-EXAMPLES = sorted(path.parent.name for path in _FOLDER.glob("*/campaign.yaml"))
+
+
+def _names(path: Path) -> list[str]:
+    """The example, or one name for each of its entries: ``dense:product``."""
+    entries = yaml.safe_load(path.read_text()).get("entries", [])
+    return [f"{path.parent.name}:{part['kernel']['entry']}" for part in entries] or [path.parent.name]
+
+
+EXAMPLES = sorted(name for path in _FOLDER.glob("*/campaign.yaml") for name in _names(path))
 
 
 def example(name: str) -> Campaign:
-    """The campaign of an example."""
-    return load_campaign(_FOLDER / name / "campaign.yaml")
+    """The campaign of an example, or of one of its entries."""
+    folder, _, entry = name.partition(":")
+    return load_campaign(_FOLDER / folder / "campaign.yaml", entry=entry)
 
 
 def walk(spec: KernelSpec, seed: int, steps: int, limits: DeviceLimits) -> Variant:

@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 from evaluator.api import Measured
-from evaluator.at_once import AtOnce, Copies, for_objective
-from evaluator.backend import Backend, Buffer, Loaded
+from evaluator.at_once import AtOnce, ComparingAtOnce, Copies, for_objective
+from evaluator.backend import Backend, Buffer, Bytes, Loaded
+from evaluator.cascade import run_cascade
 from evaluator.compare import summarise_proof
 from evaluator.energy import per_call
 from evaluator.face_off import face_off
 from evaluator.messages import CompareJob, Fatal, Prepared, Setup
 from evaluator.objective import Kind, Objective
 from evaluator.plan import Call
+from evaluator.resident import Canaries, Close, Finding, Intact, Kept, Question
 from evaluator.result import Evaluation, Status
 from evaluator.settings import EvaluatorSettings
 from evaluator.station import Station
-from evaluator.worker import open_baseline, remember, run_cascade
+from evaluator.worker import open_baseline, remember
 from genome.variant import Target
 from tests.adversarial.arena import AXPB, SEED, Silent
 from tests.adversarial.model_device import Memory, ModelDevice, Rule, right
@@ -155,6 +157,57 @@ def test_damage_names_the_call() -> None:
 
     copies = Copies((Memory(8), Damaged(8)), lambda: 0)
     assert copies.damage() == "4 bytes past the end (call 2 of 2)"
+
+
+@dataclass
+class Comparing(TwoQueues):
+    """Compares by a rule: canaries changed by as much as the buffer's first byte, outputs off by it."""
+
+    asked: list[Question] = field(default_factory=list)
+
+    def keep(self, data: Bytes) -> Kept | None:
+        return None
+
+    def restore(self, buffer: Buffer, kept: Kept) -> None:
+        buffer.fill(kept.nbytes)
+
+    def examine(self, questions: Sequence[Question]) -> tuple[Finding, ...]:
+        self.asked = list(questions)
+        firsts = [int(q.buffer.read()[0]) if not isinstance(q, Intact) else 0 for q in questions]
+        return tuple(
+            Finding(worst=first / 10, distance=float(first), size=1.0, finite=1) if isinstance(question, Close)
+            else Finding(changed=first)
+            for question, first in zip(questions, firsts, strict=True)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Copy:
+    nbytes: int
+    held: bool = True
+
+    def release(self) -> None:
+        return
+
+
+def test_where_the_device_compares_every_copy_is_asked_about() -> None:
+    device = Comparing({"right": right})
+    backend = for_objective(device, Objective(Kind.LATENCY, CALLS, throughput=1.0))
+    assert isinstance(backend, ComparingAtOnce)
+    buffer = backend.allocate(8)
+    for number, part in enumerate(buffer.parts):
+        part.fill(number + 1)
+    kept = Copy(8)
+    questions = (Canaries(buffer), Close(buffer, kept, None, "float32", 0.0, 0.0, None), Intact(kept))
+    alone = backend.examine(questions)
+    assert [finding.changed for finding in alone] == [1 + 2 + 3, 0, 0]  # canaries stand around all copies
+    assert alone[1].worst == pytest.approx(0.1)  # the others took no part in the last run
+    with backend.running(CALLS):
+        found = backend.examine(questions)
+    assert len(device.asked) == CALLS + CALLS + 1
+    assert (found[1].worst, found[1].distance) == (pytest.approx(0.3), 3.0)
+    backend.restore(buffer, kept)
+    assert [int(part.read()[0]) for part in buffer.parts] == [8, 8, 8]
 
 
 @pytest.mark.parametrize(("objective", "said"), [
