@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from genome.ir.print_tokens import tokenize
+from genome.ir.print_tokens import words
 from genome.ir.types import CONSTANTS
 
 STANDARD_TYPES = {
@@ -58,10 +58,10 @@ def standard_definitions(text: str) -> str:
 
     A compiler with headers (nvcc) includes them instead.
     """
-    words = {token.text for token in tokenize(text) if token.kind == "word"}
-    types = [name for name in STANDARD_TYPES if name in words and not _declares(text, name)]
-    scoped = sorted(set(re.findall(r"\bstd\s*::\s*(\w+)", text))) if "std" in words else []
-    constants = [name for name in CONSTANTS if name in words]
+    used = words(text)
+    types = [name for name in STANDARD_TYPES if name in used and not _declares(text, name)]
+    scoped = sorted(set(re.findall(r"\bstd\s*::\s*(\w+)", text))) if "std" in used else []
+    constants = [name for name in CONSTANTS if name in used]
     lines = [f"typedef {STANDARD_TYPES[name]} {name};" for name in types] + _in_std(scoped)
     headers = ["cstdint"] if types else []
     headers += ["algorithm", "cmath", "cstdint", "limits", "type_traits", "utility"] if scoped else []
