@@ -66,6 +66,7 @@ class Parts:
         reading: What the kernel is printed from.
         strain: What a variant's text says of atomics and divergence; None where there is no source.
         read_as: The same parts with the kernel printed from something else; None where there is no source.
+        misreading: What shows that the kernel was not read as it stands; "" if nothing does.
     """
 
     evaluator: Evaluator
@@ -86,3 +87,4 @@ class Parts:
     reading: Reading = Reading.BOTH
     strain: Callable[[Variant, ProblemSize], Strain] | None = None
     read_as: Callable[[Reading], Parts] | None = None
+    misreading: Callable[[], str] = str

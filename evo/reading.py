@@ -1,7 +1,8 @@
 """Opens the baseline, the user's own text, and sees whether the parsed form computes the same, once a campaign.
 
 Every gene that touches the body starts from the parsed form. A mistake in reading the kernel would be in all of its
-variants alike; against the text it shows before anything relies on the parsed form.
+variants alike; against the text it shows before anything relies on the parsed form: in the compiler's code where one is
+installed (the body as it was parsed), and in results on the device (its normal form).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from genome.variant import Rejection, Variant
 
 _NUMBER = 900_000  # of trials, above those of everything else
 _WAIT_S = 0.5
+_TEXT_ONLY = "only macros, block shape and options are tuned; please report this kernel"
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,13 @@ def _settled(parts: Parts, baseline: Variant, tuned: Sequence[ProblemSize]) -> P
     parsed = parts.read_as(Reading.PARSED).lower(Genome())
     if isinstance(parsed, Rejection) or parsed.digest() == baseline.digest():
         return parts
+    if misread := parts.misreading():
+        return _noted(text, f"{misread}: {_TEXT_ONLY}")
     for attempt in range(2):  # once more where the machine may be the cause
         trial = try_variant(parts.evaluator, _elsewhere(parsed, tuned), _NUMBER + attempt, lambda: False)
         if trial.measured is not None:
             return parts
-    note = f"the parsed kernel does not do what its text says ({trial.reason}): only macros, block shape and options"
-    return _noted(text, f"{note} are tuned; please report this kernel")
+    return _noted(text, f"the parsed kernel does not do what its text says ({trial.reason}): {_TEXT_ONLY}")
 
 
 def _elsewhere(variant: Variant, sizes: Sequence[ProblemSize]) -> Variant:

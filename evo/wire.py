@@ -25,6 +25,7 @@ from evo.memory import Memory, NoMemory
 from evo.parts import Parts, Pipeline, SurrogateModel
 from evo.plugins import AGENT_GROUP, plugins, unique
 from evo.plugins import transforms as transforms
+from evo.self_test import misreading
 from genome.genes import Gene
 from genome.lower import lower
 from genome.moves import moves
@@ -135,6 +136,7 @@ def assemble(
         reading=spec.reading,
         strain=strain_by_replay(spec, all_transforms, Context(spec, target, limits)) if spec.source else None,
         read_as=read_as if spec.source else None,
+        misreading=lambda: misreading(plain, EvaluatorSettings().compilations()),
     )
 
 

@@ -63,6 +63,17 @@ def test_a_kernel_that_was_misread_is_tuned_as_text_and_says_so(bench: Any) -> N
     assert result.counts.wrong == 0
 
 
+def test_a_kernel_whose_code_shows_that_it_was_misread_is_not_run_in_that_form(bench: Any) -> None:
+    evaluator = bench.evaluator()
+    parts = replace(forms(bench, evaluator), misreading=lambda: "printed back, it is other code")
+    opened = open_baseline(parts, bench.sizes)
+    assert opened.parts.reading is Reading.TEXT
+    assert opened.parts.notes == (
+        "printed back, it is other code: only macros, block shape and options are tuned; please report this kernel",
+    )
+    assert not evaluator.measured
+
+
 def test_text_that_the_language_cannot_say_leaves_the_parsed_form(bench: Any) -> None:
     evaluator = bench.evaluator()
     opened = open_baseline(forms(bench, evaluator, text_fails=True), bench.sizes)
