@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from evaluator.profile import Strain, strained
 from evaluator.result import Evaluation
 from evo.strain import strain_of
+from genome.genes import Genome
+from genome.ir.kernel import Kernel
 from genome.lower import seal
 from genome.replay import replay, spec_kernel
 from genome.spec import KernelSpec, ProblemSize
@@ -20,9 +23,14 @@ StrainOf = Callable[[Variant, ProblemSize], Strain]
 def strain_by_replay(spec: KernelSpec, transforms: Sequence[Transform], context: Context) -> StrainOf:
     """The strain of variants of a kernel: their genomes are replayed. A kernel that stays text has none."""
 
+    @lru_cache(maxsize=4)
+    def kernel_of(genome: Genome) -> Kernel:
+        if not genome.genes:
+            return spec_kernel(spec)  # in the user's own names
+        return seal(replay(spec, genome, transforms, context).kernel)
+
     def strain(variant: Variant, size: ProblemSize) -> Strain:
-        as_it_is = not variant.genome.genes  # in the user's own names
-        kernel = spec_kernel(spec) if as_it_is else seal(replay(spec, variant.genome, transforms, context).kernel)
+        kernel = kernel_of(variant.genome)
         return strain_of(kernel, variant, spec, size) if kernel.body else Strain()
 
     return strain
