@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evo.campaign_types import EntriesCampaign, Entry
+from evo.campaign_types import CampaignError, EntriesCampaign, Entry
 from evo.entries_journal import Journal
 from evo.entries_share import call_ms
 from genome.spec import ProblemSize
@@ -48,14 +48,15 @@ def entry_whole(calls: float, sizes: Sequence[ProblemSize], rows: Sequence[Mappi
         rows: One a size, in the same order: ``baseline_ms``, ``speedup`` (runs in turn, so that it says more than two
             medians of their own), and the ``low`` and ``high`` end of its interval, or None where it was not proven.
     """
-    labels = [size.label for size in sizes]
 
-    def weighted(end: str) -> float:
-        ratios = [(row[end] or row["speedup"] or 1.0) if end else 1.0 for row in rows]
-        times = [row["baseline_ms"] / ratio for row, ratio in zip(rows, ratios, strict=True)]
-        return calls * call_ms(sizes, dict(zip(labels, times, strict=True)))
+    def faster(ratios: Sequence[float]) -> float:
+        """Milliseconds of all calls, with each size so many times faster."""
+        times = {size.label: row["baseline_ms"] / by for size, row, by in zip(sizes, rows, ratios, strict=True)}
+        return calls * call_ms(sizes, times)
 
-    return Whole(weighted(""), weighted("speedup"), weighted("high"), weighted("low"))
+    proven = [row["speedup"] or 1.0 for row in rows]
+    ends = [[row[end] or ratio for row, ratio in zip(rows, proven, strict=True)] for end in ("high", "low")]
+    return Whole(faster([1.0] * len(rows)), faster(proven), *map(faster, ends))
 
 
 def together(parts: Sequence[Whole]) -> Whole:
@@ -76,6 +77,9 @@ def combined_json(
         journal: Which entries have ended. What they found is read from their own ``best.json``.
         interrupted: The entry that was stopped and has written what it found; empty if none was.
         stopped: The user ended it, be it between two entries.
+
+    Raises:
+        CampaignError: If the result of an entry that has ended is gone.
     """
     rows, parts = [], []
     for entry in plan.entries:
@@ -86,10 +90,9 @@ def combined_json(
     whole = together(parts)
     for row, part in zip(rows, parts, strict=True):
         row["share_before"], row["share_after"] = part.before_ms / whole.before_ms, part.after_ms / whole.after_ms
-    found_device = next((row["device"] for row in rows if row["device"]), "")
     return {
         "campaign": plan.name,
-        "device": found_device,
+        "device": next((row["device"] for row in rows if row["device"]), ""),
         "speedup": whole.speedup,
         "before_ms": whole.before_ms,
         "after_ms": whole.after_ms,
@@ -111,7 +114,17 @@ def _stop(finished: bool, stopped: bool) -> str:
 
 
 def _found(plan: EntriesCampaign, entry: Entry) -> Mapping[str, Any]:
-    data: Mapping[str, Any] = json.loads((plan.output / entry.name / BEST).read_text(encoding="utf-8"))
+    """What the entry has written.
+
+    Raises:
+        CampaignError: If it is not there any more.
+    """
+    path = plan.output / entry.name / BEST
+    try:
+        data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CampaignError(f"{path}: the result of an entry that has ended cannot be read ({error}); run without "
+                            "--resume") from None  # fmt: skip
     return data
 
 

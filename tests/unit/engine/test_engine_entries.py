@@ -187,6 +187,13 @@ def test_another_campaign_does_not_go_on_with_it(plan: EntriesCampaign) -> None:
     assert run(more, Tuner(), resume=True)["stop"] == "finished"
 
 
+def test_a_result_that_is_gone_is_named(plan: EntriesCampaign) -> None:
+    run(plan, Tuner(interrupts="c"))
+    (plan.output / "b" / "best.json").write_text("{")
+    with pytest.raises(CampaignError, match=r"b/best.json: the result of an entry that has ended cannot be read"):
+        run(plan, Tuner(), resume=True)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"key": 1, "budget": [1, 2]}'])
 def test_a_broken_journal_begins_anew(plan: EntriesCampaign, text: str) -> None:
     run(plan, Tuner(interrupts="b"))
