@@ -35,7 +35,8 @@ def verify(best: Path, campaign: Path | None, device: str | None, processes: int
 
 
 def _one(best: Path, campaign: Path | None, device: str | None, processes: int | None, as_json: bool) -> bool:
-    result = verify_claim(read_claim(best, campaign), device=device, processes=processes, progress=_say)
+    claim = read_claim(best, campaign)
+    result = verify_claim(claim, device=device, processes=processes, progress=_say, say=_remark)
     if as_json:
         click.echo(json.dumps(verification_json(result), indent=2))
     else:
@@ -85,9 +86,15 @@ def lines(result: Verification) -> list[str]:
     found.append(f"  {evolved} of the further sizes ran the evolved kernel, the others its fallback")
     if not result.same_text:
         found.append("  its genes give another text than they gave then (target, kernel file or version changed)")
+    if comparison.note:
+        found.append(f"  {comparison.note}")
     if not result.faster:
         found.append("  it is not faster than the kernel as it is, beyond the interval")
     return found
+
+
+def _remark(text: str) -> None:
+    click.echo(text, err=True)
 
 
 def _say(done: int, of: int) -> None:

@@ -18,6 +18,7 @@ from genome.spec import KernelSpec
 _LOOK_S = 1.0
 _DOING = {
     "reference": "waiting for the reference",
+    "inputs": "drawing inputs",
     "generator": "waiting for the generator of an input",
     "wait": "waiting for compilers to leave the cores",
     "baseline": "running the kernel as it stands",

@@ -26,6 +26,7 @@ from genome.spec import ArgSpec, ProblemSize
 TIMED = 0
 """The input set of timed runs: the one that is as the campaign describes it."""
 
+_INPUTS_S = 600.0  # to draw one set
 _GRACE_S = 5.0  # on top of the reference's own deadline, which this process keeps
 
 
@@ -127,6 +128,7 @@ class Station:
         """Makes the inputs of some sizes, for all processes of the session."""
         for size in sizes:
             for which in self.sets:
+                self.beat("inputs", size, _INPUTS_S)
                 self._make(size, which)
 
     def new_bench(self, size: ProblemSize, exponent: int = 0) -> Bench:
