@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from genome.ir.print_tokens import split_commas
 from genome.ir.types import VECTOR_TYPES
 from genome.source.slice import Item, type_names
 
@@ -65,20 +66,30 @@ def slice_kernel(found: Sequence[Item], entry: Item) -> Slice:
 
 def _usable(found: Sequence[Item], entry: Item) -> list[Item]:
     """What device code may name: a function or variable without a mark belongs to the host."""
-    declared = {name for item in found if item.kind == "function" and item.body < 0 and "__device__" in item.words
-                for name in item.names}  # fmt: skip
+    declared = {_declarator(item) for item in found if item.kind == "function" and item.body < 0
+                and "__device__" in item.words}  # fmt: skip
     result = []
     for item in found:
         if item is entry or item.kind in ("kernel", "using", "instance"):
             continue
         if item.kind == "function":
             head = {token.text for token in item.tokens[: item.parameters[0]]}
-            if not head & _DEVICE_FUNCTION and not declared.intersection(item.names):
+            if not head & _DEVICE_FUNCTION and _declarator(item) not in declared:
                 continue
         elif item.kind == "variable" and not item.words & _DEVICE_VARIABLE:
             continue
         result.append(item)
     return result
+
+
+def _declarator(item: Item) -> tuple[object, ...]:
+    """Name and parameter types of a function."""
+    opened, closed = item.parameters
+    groups = split_commas(item.tokens[opened + 1 : closed])
+    named = [[token.text for token in group if token.text != "const"] for group in groups]
+    return item.names, tuple(
+        tuple(texts[:-1] if len(texts) > 1 and texts[-1].isidentifier() else texts) for texts in named
+    )
 
 
 def _applies(operator: Item, types: set[str], marks: set[str]) -> bool:

@@ -88,7 +88,8 @@ def _parameter(group: list[Token], path: str, number: int) -> Param:
     kept = [token for token in group[:name_at] if token.text != "*" and token.text not in _QUALIFIERS]
     first_star = texts.index("*") if "*" in texts else name_at
     volatile = "volatile " if "volatile" in texts[:first_star] else ""
-    base = volatile + canonical(render([token._replace(space=" ") for token in kept]).strip())
+    base = render([token._replace(space=" ") for token in kept]).strip()
+    base = volatile + (base if "<" in base else canonical(base))
     return Param(
         texts[name_at] if named else f"unnamed_{number}",
         base + "*" * (stars - 1),
