@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from genome.analysis.aliasing import aliases
 from genome.analysis.branches import barriers, branches
 from genome.analysis.collect import collect
+from genome.analysis.dependences import dependences
 from genome.analysis.facts import KernelFacts, OpaqueFact
 from genome.analysis.idioms import idioms
 from genome.analysis.loop_facts import loop_facts
 from genome.analysis.reuse import reuse
 from genome.analysis.scope import Block, make_scope
+from genome.analysis.shared_races import shared_races
 from genome.analysis.uniformity import Levels
+from genome.analysis.uses import uses
 from genome.analysis.work import work_of
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Opaque, flatten
@@ -35,13 +39,14 @@ def analyse(kernel: Kernel, assumptions: Assumptions = _NOTHING, block: Block | 
         loops=loop_facts(scope, assumptions.no_alias),
         branches=branches(levels),
         barriers=barriers(levels),
-        dependences=(),
-        aliases=(),
-        races=(),
+        dependences=dependences(scope, accesses),
+        aliases=aliases(kernel, accesses, assumptions.no_alias),
+        races=shared_races(levels, accesses),
         reuse=reuse(scope, accesses),
         idioms=idioms(scope, accesses),
         work=work_of(scope),
         opaque=_opaque(kernel),
+        uses=uses(kernel, accesses),
     )
 
 

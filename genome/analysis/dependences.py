@@ -2,7 +2,7 @@
 
 Two accesses of one array, one of them a write, depend on each other unless their indices are shown to differ whenever
 the iteration (or the thread) does. What overlapping pointers would add is told by ``genome.analysis.aliasing``.
-A launch is taken to extend along the dimensions whose indices the kernel uses.
+A launch is taken to have blocks along the dimensions whose indices the kernel uses.
 """
 
 from __future__ import annotations
@@ -87,11 +87,18 @@ class _Finder:
                         break
 
     def _identity(self) -> tuple[str, ...]:
-        """Variables by which two threads differ: the axes, or indices of thread and block where some are used."""
-        used = self.scope.kernel.used_names
-        plain = [name for name, kind in self.scope.kinds.items()
-                 if kind in (VariableKind.THREAD, VariableKind.BLOCK) and name in used]  # fmt: skip
-        return tuple(dict.fromkeys((*(axis.name for axis in self.scope.kernel.axes), *plain))) or ("threadIdx.x",)
+        """Variables by which two threads differ: along each dimension its axis, else indices of thread and block."""
+        kernel, block = self.scope.kernel, self.scope.block
+        axes = {axis.dim: axis.name for axis in kernel.axes}
+        found: list[str] = []
+        for number, dim in enumerate("xyz"):
+            if dim in axes:
+                found.append(axes[dim])
+                continue
+            many = block is not None and block[number] > 1
+            found += [name for name in (f"threadIdx.{dim}", f"blockIdx.{dim}")
+                      if name in kernel.used_names or (many and name.startswith("thread"))]  # fmt: skip
+        return tuple(found) or ("threadIdx.x",)
 
     def _ordered(self, first: Access, second: Access) -> bool:
         """True if it matters which of the two comes first."""

@@ -12,6 +12,7 @@ from enum import StrEnum
 from genome.analysis.access import Access
 from genome.analysis.count import Count
 from genome.analysis.proof import Proof
+from genome.analysis.uses import ArrayUse
 from genome.ir.expr import Expr
 from genome.ir.kernel import AtLeast
 from genome.ir.stmt import LoopRole
@@ -240,6 +241,7 @@ class KernelFacts:
         idioms: What was recognised.
         work: Of one thread.
         opaque: Regions that are not looked into; facts about what they touch are doubted.
+        uses: What happens to the array behind each pointer parameter.
     """
 
     entry: str
@@ -254,3 +256,4 @@ class KernelFacts:
     idioms: tuple[Idiom, ...]
     work: Work
     opaque: tuple[OpaqueFact, ...]
+    uses: tuple[ArrayUse, ...]

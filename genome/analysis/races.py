@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from genome.analysis.atomics import update_of
 from genome.analysis.effects import reads_of, shared_arrays
+from genome.analysis.facts import Uniformity
+from genome.analysis.scope import make_scope
 from genome.analysis.touches import Touches, touches
+from genome.analysis.uniformity import Levels, agrees
 from genome.ir.expr import Binary, Const, Index, Var, accesses, conjuncts
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Stmt, writes
@@ -29,7 +33,7 @@ def race(kernel: Kernel, own: frozenset[str] = frozenset()) -> str | None:
     """
     shared = frozenset(shared_arrays(kernel))
     if shared:
-        state = _State(shared, own)
+        state = _State(shared, own, kernel)
         state.body(kernel.body)
         if state.conflict is not None:
             return state.conflict
@@ -45,8 +49,8 @@ _Seen = tuple[set[str], set[str], set[Index], set[str]]
 
 
 class _State:
-    def __init__(self, shared: frozenset[str], own: frozenset[str]) -> None:
-        self.shared, self.own = shared, own
+    def __init__(self, shared: frozenset[str], own: frozenset[str], kernel: Kernel) -> None:
+        self.shared, self.own, self.kernel = shared, own, kernel
         self.read: set[str] = set()
         self.written: set[str] = set()
         self.targets: set[Index] = set()
@@ -77,9 +81,15 @@ class _State:
         before = self._copy()
         self.body(stmt.then)
         after = self._copy()
-        self.read, self.written, self.targets, self.updated = before
-        self.body(stmt.orelse)
+        if not stmt.orelse or agrees(self.levels.of(stmt.condition), Uniformity.BLOCK):
+            self.read, self.written, self.targets, self.updated = before
+        self.body(stmt.orelse)  # threads that part run both branches side by side
         self._merge(after)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Who agrees on a condition: asked for only where there is an else."""
+        return Levels(make_scope(self.kernel))
 
     def _copy(self) -> _Seen:
         return set(self.read), set(self.written), set(self.targets), set(self.updated)

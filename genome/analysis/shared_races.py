@@ -17,7 +17,7 @@ from genome.analysis.meeting import Relation, Side, never_meet, side_of
 from genome.analysis.places import Digit
 from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.scope import Scope
-from genome.analysis.trial import trial
+from genome.analysis.trial import Runs, trial
 from genome.analysis.uniformity import Levels, agrees
 from genome.ir.stmt import Barrier, Body, If, Loop, Stmt
 
@@ -65,6 +65,7 @@ class _Judge:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.sides: dict[int, Side] = {}
+        self.runs: dict[int, Runs] = {}
         self.dims = [f"threadIdx.{dim}" for dim in _block_dims(scope)]
         self.blocks = frozenset(name for name, kind in scope.kinds.items() if kind is VariableKind.BLOCK)
         self.blocks |= {_base(axis.name) for axis in scope.kernel.axes}
@@ -81,12 +82,18 @@ class _Judge:
         if not doubt:
             return None
         line = pair.second.line
-        tried = trial((pair.first, pair.second), (one, other), pair.relation, self.scope)
+        tried = trial(self._runs(pair.first), self._runs(pair.second), pair.relation)
         if tried is not None and not tried.met:
             return None
         if tried is not None and tried.sure:
             return proven(f"{tried.met}, and no barrier stands between", line)
         return doubted(doubt, line, "" if self.scope.block else "launch.block")
+
+    def _runs(self, access: Access) -> Runs:
+        key = id(access)
+        if key not in self.runs:
+            self.runs[key] = Runs(access, self._side(access), self.scope)
+        return self.runs[key]
 
     def _side(self, access: Access) -> Side:
         key = id(access)

@@ -37,54 +37,70 @@ class Trial:
     sure: bool
 
 
-def trial(pair: tuple[Access, Access], sides: tuple[Side, Side], relation: Relation, scope: Scope) -> Trial | None:
+def trial(first: Runs, second: Runs, relation: Relation) -> Trial | None:
     """Tries all threads of a block; None where an index or a bound has no known number, or there are too many.
 
     Args:
-        pair: The accesses.
-        sides: The same with indices by threads.
+        first: One access.
+        second: The other.
         relation: Which loops count alike.
-        scope: The names; the block must be known.
     """
-    if scope.block is None or not all(access.subscripts for access in pair):
+    shift = _shift(first.side, second.side)
+    ones, others = first.executions(shift is not None), second.executions(shift is not None)
+    if ones is None or others is None:
         return None
-    shifts = _shifts(sides)
-    alike = relation.same & set(pair[0].loops)
     ahead = dict(relation.later)
-    runs = [_Runs(access, side, scope, shift) for access, side, shift in zip(pair, sides, shifts, strict=True)]
-    try:
-        ones = list(runs[0].executions([(name, 0) for name in (*sorted(alike), *ahead)]))
-        others = list(runs[1].executions([(name, ahead.get(name, 0)) for name in (*sorted(alike), *ahead)]))
-    except _Unknown:
-        return None
-    sure = not any(run.guessed for run in runs) and not any(
-        isinstance(stmt, Opaque) for stmt in flatten(scope.kernel.whole)
-    )
-    return Trial(_meeting(ones, others, scope), sure)
+    tied = (*sorted(relation.same & set(first.access.loops)), *ahead)
+    start, moved = shift or (0,) * len(first.access.subscripts), [ahead.get(name, 0) for name in tied]
+    met = _meeting(_keyed(first, ones, start, tied, [0] * len(tied)),
+                   _keyed(second, others, (0,) * len(start), tied, moved))  # fmt: skip
+    sure = not first.guessed and not second.guessed and not first.opaque
+    return Trial(first.named(*met) if met else "", sure)
 
 
-def _meeting(ones: Sequence[tuple[_Key, Block]], others: Sequence[tuple[_Key, Block]], scope: Scope) -> str:
+_Element = tuple[int, ...]
+_Execution = tuple[_Element, tuple[int, ...], Block]
+"""(digits or subscripts, values of the loops around the access, thread)."""
+
+
+def _keyed(
+    runs: Runs, executions: Sequence[_Execution], shift: _Element, tied: Sequence[str], ahead: Sequence[int]
+) -> list[tuple[_Key, Block]]:
+    """(element and tied iterations, thread) of each execution."""
+    at = [runs.access.loops.index(name) for name in tied]
+    return [
+        (
+            (*(digit + by for digit, by in zip(element, shift, strict=True)),
+             *(turns[position] - by for position, by in zip(at, ahead, strict=True))),
+            thread,
+        )
+        for element, turns, thread in executions
+    ]  # fmt: skip
+
+
+def _meeting(ones: Sequence[tuple[_Key, Block]], others: Sequence[tuple[_Key, Block]]) -> tuple[Block, Block] | None:
     by_key: dict[_Key, set[Block]] = {}
     for key, thread in ones:
         by_key.setdefault(key, set()).add(thread)
     for key, thread in others:
         met = by_key.get(key, set()) - {thread}
         if met:
-            one, other = sorted((min(met), thread))
-            return f"threads {_shown(one, scope)} and {_shown(other, scope)} of a block touch one element"
-    return ""
+            return min(min(met), thread), max(min(met), thread)
+    return None
 
 
-def _shifts(sides: tuple[Side, Side]) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
-    """How far each access's digits lie from what their variables give, sizes that are in both left out."""
-    first, second = sides[0].place, sides[1].place
-    if isinstance(first, str) or isinstance(second, str) or first.strides != second.strides:
-        return None, None
-    pairs = list(zip(first.digits, second.digits, strict=True))
+def _shift(first: Side, second: Side) -> _Element | None:
+    """How far the first access's digits lie ahead of the second's, beside what their variables give; None if unknown.
+
+    Sizes that are in both are left out, and so is what is the same for all threads of a block.
+    """
+    if isinstance(first.place, str) or isinstance(second.place, str) or first.place.strides != second.place.strides:
+        return None
+    pairs = list(zip(first.place.digits, second.place.digits, strict=True))
     apart = [(one.constant - other.constant).constant for one, other in pairs]
     if None in apart or any(_of_block(one.factors) != _of_block(other.factors) for one, other in pairs):
-        return None, None
-    return tuple(shift or 0 for shift in apart), (0,) * len(apart)
+        return None
+    return tuple(shift or 0 for shift in apart)
 
 
 def _of_block(factors: Mapping[str, int]) -> dict[str, int]:
@@ -96,30 +112,54 @@ class _Unknown(Exception):
     """A bound or an index has no known value, or there are too many to try."""
 
 
-class _Runs:
-    """The executions of one access in a block; ``guessed`` once a condition of unknown value was taken to hold."""
+class Runs:
+    """The executions of one access in a block, listed once.
 
-    def __init__(self, access: Access, side: Side, scope: Scope, shift: tuple[int, ...] | None) -> None:
-        self.access, self.side, self.scope, self.shift = access, side, scope, shift
-        self.guards = [(guard, tuple(scope.resolve(term) for term in conjuncts(guard.condition)))
+    Attributes:
+        access: The access.
+        side: The same with its index by threads.
+        guessed: True once a condition of unknown value was taken to hold.
+        opaque: True if the kernel holds text that is not looked into.
+    """
+
+    def __init__(self, access: Access, side: Side, scope: Scope) -> None:
+        self.access, self.side, self.scope = access, side, scope
+        self.guards = [(guard, tuple(self._term(term) for term in conjuncts(guard.condition)))
                        for guard in access.guards]  # fmt: skip
         self.subscripts = [scope.resolve(part) for part in access.subscripts]
         self.guessed = False
+        self.opaque = any(isinstance(stmt, Opaque) for stmt in flatten(scope.kernel.whole))
+        self._listed: dict[bool, list[_Execution] | None] = {}
 
-    def executions(self, tied: Sequence[tuple[str, int]]) -> Iterator[tuple[_Key, Block]]:
-        """(element and tied iterations, thread) of every execution."""
+    def executions(self, by_digits: bool) -> list[_Execution] | None:
+        """Every execution, the element by digits or by subscripts; None where some number is unknown."""
+        if by_digits not in self._listed:
+            try:
+                self._listed[by_digits] = list(self._list(by_digits))
+            except _Unknown:
+                self._listed[by_digits] = None
+        return self._listed[by_digits]
+
+    def named(self, one: Block, other: Block) -> str:
+        """Says that two threads meet."""
+        assert self.scope.block is not None
+        return (f"threads {_shown(one, self.scope.block)} and {_shown(other, self.scope.block)} of a block"
+                " touch one element")  # fmt: skip
+
+    def _list(self, by_digits: bool) -> Iterator[_Execution]:
         block = self.scope.block
-        assert block is not None
+        if block is None or not self.access.subscripts:
+            raise _Unknown
         fixed = {f"blockDim.{dim}": extent for dim, extent in zip("xyz", block, strict=True)}
         loops = [self._iterations(name, fixed) for name in self.access.loops]
         if prod(block) * prod(len(values) for values in loops) > _MOST:
             raise _Unknown
         for z, y, x in product(*(range(extent) for extent in reversed(block))):
             fixed |= {"threadIdx.x": x, "threadIdx.y": y, "threadIdx.z": z}
-            for numbers in product(*loops):
-                values = {**fixed, **dict(zip(self.access.loops, numbers, strict=True))}
+            for turns in product(*loops):
+                values = {**fixed, **dict(zip(self.access.loops, turns, strict=True))}
                 if all(self._holds(guard, terms, values) for guard, terms in self.guards):
-                    yield (*self._element(values), *(values[name] - ahead for name, ahead in tied)), (x, y, z)
+                    yield self._element(values, by_digits), turns, (x, y, z)
 
     def _iterations(self, name: str, fixed: _Values) -> range:
         loop = self.scope.loops[name]
@@ -128,18 +168,25 @@ class _Runs:
             raise _Unknown
         return range(low, high, loop.step)
 
-    def _element(self, values: _Values) -> tuple[int, ...]:
+    def _element(self, values: _Values, by_digits: bool) -> _Element:
         place = self.side.place
-        if self.shift is not None and not isinstance(place, str):
-            numbers = [_sum(digit.factors, values) for digit in place.digits]
-            return tuple(number + shift for number, shift in zip(numbers, self.shift, strict=True))
+        if by_digits and not isinstance(place, str):
+            return tuple(_sum(digit.factors, values) for digit in place.digits)
         found = [evaluate(part, values) for part in self.subscripts]
         if any(number is None for number in found):
             raise _Unknown
         return tuple(number or 0 for number in found)
 
-    def _holds(self, guard: Guard, terms: Sequence[Expr], values: _Values) -> bool:
-        found = [self._truth(term, values) for term in terms]
+    def _term(self, term: Expr) -> tuple[Expr, bool]:
+        """(the condition in names that have values, is it a comparison of unsigned numbers)."""
+        resolved = self.scope.resolve(term)
+        if not isinstance(resolved, Binary):
+            return resolved, False
+        kind = join(*(infer(side, self.scope.types) for side in (resolved.left, resolved.right)))
+        return resolved, kind.startswith(("unsigned", "size_t"))
+
+    def _holds(self, guard: Guard, terms: Sequence[tuple[Expr, bool]], values: _Values) -> bool:
+        found = [self._truth(term, unsigned, values) for term, unsigned in terms]
         if guard.holds:
             known = [truth for truth in found if truth is not None]
             self.guessed |= len(known) < len(found)
@@ -149,13 +196,13 @@ class _Runs:
         self.guessed |= None in found
         return None in found
 
-    def _truth(self, term: Expr, values: _Values) -> bool | None:
+    @staticmethod
+    def _truth(term: Expr, unsigned: bool, values: _Values) -> bool | None:
         """Whether a condition holds; unsigned comparisons of negative numbers are not followed."""
         value = evaluate(term, values)
-        if value is not None and isinstance(term, Binary):
-            sides = [evaluate(side, values) for side in (term.left, term.right)]
-            kind = join(*(infer(side, self.scope.types) for side in (term.left, term.right)))
-            if kind.startswith(("unsigned", "size_t")) and any(side is None or side < 0 for side in sides):
+        if unsigned and isinstance(term, Binary):
+            sides = (evaluate(term.left, values), evaluate(term.right, values))
+            if any(side is None or side < 0 for side in sides):
                 return None
         return None if value is None else bool(value)
 
@@ -175,7 +222,6 @@ def _sum(factors: Mapping[str, int], values: _Values) -> int:
     return total
 
 
-def _shown(thread: Block, scope: Scope) -> str:
-    assert scope.block is not None
-    used = 1 + max((number for number, extent in enumerate(scope.block) if extent > 1), default=0)
+def _shown(thread: Block, block: Block) -> str:
+    used = 1 + max((number for number, extent in enumerate(block) if extent > 1), default=0)
     return f"({', '.join(str(number) for number in thread[:used])})"
