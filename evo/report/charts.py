@@ -71,7 +71,7 @@ def _tally_bars(axes: Axes, agents: Sequence[AgentTally], colours: dict[str, str
 def _credit_area(axes: Axes, credit: Sequence[CreditPoint], colours: dict[str, str]) -> None:
     _style(axes)
     axes.set_title("share of the next proposals", fontsize=8, color=MUTED, loc="left")
-    if len(credit) < 2:
+    if len({point.proposals for point in credit}) < 2:
         axes.text(0.5, 0.5, "too few proposals", ha="center", va="center", color=MUTED, transform=axes.transAxes)
         axes.set_axis_off()
         return

@@ -15,6 +15,7 @@ import pytest
 from evaluator.api import Comparison, SizeComparison
 from evaluator.result import Bottleneck, DeviceInfo, Evaluation, Profile, Status, Timing, Toolchain
 from evo.campaign import Campaign, load_campaign
+from evo.report.charts import agents_png
 from evo.report.outputs import write_outputs
 from evo.result import (
     AgentTally,
@@ -245,3 +246,10 @@ def test_a_result_without_a_gain_says_so(campaign: Campaign, tmp_path: Path) -> 
     page = (tmp_path / "out" / "report.html").read_text()
     assert "No gain" in page and "0 fresh processes" not in page
     assert "Nothing was changed" in (tmp_path / "out" / "changes.md").read_text()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("proposals", [(), (4,), (4, 4), (4, 9)])
+def test_a_search_of_a_few_proposals_has_its_pictures(campaign: Campaign, proposals: tuple[int, ...]) -> None:
+    points = tuple(CreditPoint(number, (("memory-layout", 1.0),)) for number in proposals)
+    assert agents_png(replace(make_result(campaign), credit=points)).startswith(b"\x89PNG")
