@@ -85,11 +85,11 @@ class Flow:
 
     def of(self, expr: Expr, statement: int) -> Sources:
         """What reaches an expression of the statement at that position."""
-        return self._of(expr, statement, frozenset())
+        return self._of(expr, statement, set())
 
     def inputs(self, accumulator: Accumulator) -> Sources:
         """What reaches the values that are combined into an accumulator."""
-        return self._of(accumulator.value, accumulator.statement, frozenset((accumulator.name,)))
+        return self._of(accumulator.value, accumulator.statement, {accumulator.name})
 
     def products(self, accumulator: Accumulator) -> Iterator[tuple[Sources, ...]]:
         """The factors of each product among the terms that a sum takes up, locals looked through."""
@@ -122,7 +122,7 @@ class Flow:
                     value = stmt.value if stmt.op == "=" else Binary(stmt.op[:-1], stmt.target, stmt.value)
                     self._at.setdefault(name, []).append((position, value))
 
-    def _of(self, expr: Expr, statement: int, seen: frozenset[str]) -> Sources:
+    def _of(self, expr: Expr, statement: int, seen: set[str]) -> Sources:
         match expr:
             case Index(array, subscripts):
                 read = self._reads.get((statement, array, subscripts))
@@ -135,13 +135,14 @@ class Flow:
             found |= self._of(child, statement, seen)
         return found
 
-    def _through(self, name: str, seen: frozenset[str]) -> Sources:
-        """What reaches a local or a declared array."""
+    def _through(self, name: str, seen: set[str]) -> Sources:
+        """What reaches a local or a declared array; each name is followed once, however many paths lead to it."""
         if name in seen:
             return NOWHERE
+        seen.add(name)
         found = Sources(accumulators=frozenset(self._accumulated.get(name, ())))
         for position, value in self._at.get(name, ()):
-            found |= self._of(value, position, seen | {name})
+            found |= self._of(value, position, seen)
         return found
 
     def _products(self, expr: Expr, statement: int, seen: frozenset[str]) -> Iterator[tuple[Sources, ...]]:
