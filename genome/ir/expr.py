@@ -35,31 +35,29 @@ class Expr(Node, metaclass=Shared):
         return ()
 
     @once
-    def _nodes(self) -> tuple[Expr, ...]:
-        return (self, *chain.from_iterable([child._nodes for child in self._children]))
+    def _below(self) -> tuple[Expr, ...]:
+        return tuple([node for child in self._children for node in (child, *child._below)])
 
     @once
     def _names(self) -> tuple[str, ...]:
         if isinstance(self, Var):
             return (self.name,)
         own = (self.array,) if isinstance(self, Index) else ()
-        found = _joined(own, [child._names for child in self._children])
+        found = _joined([own, *[child._names for child in self._children]])
         return tuple(dict.fromkeys(found)) if len(found) > 1 else found
 
     @once
-    def _accesses(self) -> tuple[Index, ...]:
-        own = (self,) if isinstance(self, Index) else ()
-        return _joined(own, [child._accesses for child in self._children])
+    def _accesses_below(self) -> tuple[Index, ...]:
+        return _joined([accesses(child) for child in self._children])
 
     @once
-    def _calls(self) -> tuple[Call, ...]:
-        own = (self,) if isinstance(self, Call) else ()
-        return _joined(own, [child._calls for child in self._children])
+    def _calls_below(self) -> tuple[Call, ...]:
+        return _joined([calls(child) for child in self._children])
 
 
-def _joined(own: tuple[T, ...], others: list[tuple[T, ...]]) -> tuple[T, ...]:
+def _joined(parts: list[tuple[T, ...]]) -> tuple[T, ...]:
     """All items in order; the same tuple where only one has any."""
-    parts = [part for part in (own, *others) if part]
+    parts = [part for part in parts if part]
     return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
 
 
@@ -163,7 +161,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 def walk(expr: Expr) -> tuple[Expr, ...]:
     """Every node of the expression, parents first."""
-    return expr._nodes
+    return (expr, *expr._below)
 
 
 def names(expr: Expr) -> tuple[str, ...]:
@@ -173,12 +171,12 @@ def names(expr: Expr) -> tuple[str, ...]:
 
 def accesses(expr: Expr) -> tuple[Index, ...]:
     """Every array element that the expression reads, parents first."""
-    return expr._accesses
+    return (expr, *expr._accesses_below) if isinstance(expr, Index) else expr._accesses_below
 
 
 def calls(expr: Expr) -> tuple[Call, ...]:
     """Every call in the expression, parents first."""
-    return expr._calls
+    return (expr, *expr._calls_below) if isinstance(expr, Call) else expr._calls_below
 
 
 def rewrite(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:

@@ -83,15 +83,8 @@ def _first(decl: Decl) -> _First | None:
     return _First(decl.name, base, digits[0], frozenset((base.name, *names(digits[0]))))
 
 
-class _Fact(NamedTuple):
-    """What the form of an expression asks of each name in it: its type, and how deep the loop is that sets it."""
-
-    name: str
-    ctype: str
-    depth: int
-
-
-_Facts = tuple[_Fact, ...]
+_Facts = tuple[tuple[str, str, int], ...]
+"""What the form of an expression asks of each name in it: (name, its type, how deep the loop is that sets it)."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +121,7 @@ class _Form:
 
     def _facts(self, expr: Expr, depths: Mapping[str, int]) -> _Facts:
         known = (*names(expr), *[first.name for first in self.firsts])
-        return tuple([_Fact(name, self.types.get(name, ""), depths.get(name, 0)) for name in known])
+        return tuple([(name, self.types.get(name, ""), depths.get(name, 0)) for name in known])
 
 
 @lru_cache(maxsize=8192)
@@ -159,8 +152,8 @@ def _ordered(expr: Expr, facts: _Facts) -> Expr:
     terms = _terms(expr)
     if len(terms) < 2:
         return expr
-    types = {fact.name: fact.ctype for fact in facts}
-    depths = {fact.name: fact.depth for fact in facts}
+    types = {name: ctype for name, ctype, _ in facts}
+    depths = {name: depth for name, _, depth in facts}
     kinds = {infer(term.value, types) for term in terms}
     whole = infer(expr, types)
     if whole not in INTEGER_TYPES or not kinds <= INTEGER_TYPES:

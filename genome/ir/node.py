@@ -16,7 +16,8 @@ T = TypeVar("T")
 class once(Generic[T]):  # noqa: N801 - used like ``property``
     """A property of an immutable object, computed when it is first asked for.
 
-    Like ``functools.cached_property``, without the lock: two threads may both compute the value, which is the same.
+    Like ``functools.cached_property``, without the lock: two threads may both compute the value, which is the same. The
+    value must not hold the object itself: only the garbage collector could free the two.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -73,7 +74,7 @@ class Node:
 
 
 _MOST_SHARED = 1 << 16
-_SHARED: dict[tuple[type, tuple[Any, ...]], Any] = {}
+_SHARED: dict[tuple[Any, ...], Any] = {}
 
 
 class Shared(type):
@@ -87,7 +88,7 @@ class Shared(type):
         """The node with these fields."""
         if kwargs:
             return super().__call__(*args, **kwargs)
-        key = (cls, args)
+        key = (cls, *args)
         node = _SHARED.get(key)
         if node is None:
             if len(_SHARED) >= _MOST_SHARED:

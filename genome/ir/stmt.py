@@ -59,8 +59,8 @@ class Stmt(Node):
         return ()
 
     @once
-    def _nodes(self) -> tuple[Stmt, ...]:
-        return (self, *chain.from_iterable([stmt._nodes for stmt in self._inside]))
+    def _below(self) -> tuple[Stmt, ...]:
+        return tuple(flatten(self._inside))
 
     @once
     def _expressions(self) -> tuple[Expr, ...]:
@@ -82,15 +82,8 @@ class Stmt(Node):
         return ()
 
     @once
-    def _names(self) -> frozenset[str]:
-        own: tuple[str, ...] = ()
-        match self:
-            case Loop(var=name) | Decl(name=name):
-                own = (name,)
-            case Opaque(reads=reads, writes=writes, declares=declares):
-                own = (*reads, *writes, *declares)
-        used = [names(expr) for expr in self._expressions]
-        return frozenset(chain(own, *used, *[stmt._names for stmt in self._inside]))
+    def _names_inside(self) -> frozenset[str]:
+        return used_names(self._inside)
 
     @once
     def _writes(self) -> tuple[Expr, ...]:
@@ -223,7 +216,11 @@ Body = tuple[Stmt, ...]
 
 def flatten(body: Body) -> Iterator[Stmt]:
     """Every statement, parents first, in program order."""
-    return chain.from_iterable([stmt._nodes for stmt in body])
+    found: list[Stmt] = []
+    for stmt in body:
+        found.append(stmt)
+        found += stmt._below
+    return iter(found)
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
@@ -233,7 +230,21 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
 def used_names(body: Body) -> frozenset[str]:
     """Every name that the statements declare or use, nested ones included."""
-    return frozenset(chain(*[stmt._names for stmt in body]))
+    found: set[str] = set()
+    for stmt in body:
+        for expr in stmt._expressions:
+            found.update(names(expr))
+        match stmt:
+            case Loop(var=name):
+                found.add(name)
+                found |= stmt._names_inside
+            case If():
+                found |= stmt._names_inside
+            case Decl(name=name):
+                found.add(name)
+            case Opaque(reads=reads, writes=writes, declares=declares):
+                found.update(reads, writes, declares)
+    return frozenset(found)
 
 
 def map_exprs(stmt: Stmt, function: Callable[[Expr], Expr]) -> Stmt:
