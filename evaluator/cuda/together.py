@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from cupy.cuda import Event, Stream, get_elapsed_time
 
+from evaluator.backend import BackendFailure
 from evaluator.cuda.failures import cuda_calls
 from evaluator.cuda.helpers import Helpers
 
@@ -41,6 +42,19 @@ class StreamSet:
             calls: The steps of each call, bound to the stream of the same place in ``streams``.
         """
         streams = self.streams(len(calls))
+        try:
+            self._enqueue(streams, calls)
+        except BackendFailure as failure:
+            if not failure.fatal:
+                with cuda_calls("the run"):
+                    for stream in streams:  # what was enqueued before must not run beside what comes next
+                        stream.synchronize()
+            raise
+        with cuda_calls("the run"):
+            self._main.synchronize()
+            return float(get_elapsed_time(self._start, self._stop))
+
+    def _enqueue(self, streams: Sequence[Stream], calls: Sequence[Sequence[Enqueue]]) -> None:
         with cuda_calls("the launch", launch=True):
             self._helpers.hold(_HOLD_US + _HOLD_STEP_US * sum(len(steps) + 2 for steps in calls))
             self._start.record(self._main)
@@ -51,6 +65,3 @@ class StreamSet:
                 end.record(stream)
                 self._main.wait_event(end)
             self._stop.record(self._main)
-        with cuda_calls("the run"):
-            self._main.synchronize()
-            return float(get_elapsed_time(self._start, self._stop))

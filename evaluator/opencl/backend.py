@@ -116,9 +116,11 @@ class OpenCLBackend:
                 events += [self._step(loaded, step, buffers, queue) for step in call.steps]
                 queue.flush()
         except (cl.Error, KeyError) as error:
-            raise launch_failure(error) from error
-        finally:
             gate.set_status(cl.command_execution_status.COMPLETE)
+            for queue in self._queues:  # what was enqueued before must not run beside what comes next
+                queue.finish()
+            raise launch_failure(error) from error
+        gate.set_status(cl.command_execution_status.COMPLETE)
         try:
             cl.wait_for_events(events)
         except cl.Error as error:
