@@ -21,12 +21,20 @@ PREDEFINED: tuple[tuple[str, str], ...] = (
     ("__CUDACC_VER_MAJOR__", "12"), ("__CUDACC_VER_MINOR__", "0"), ("CUDART_VERSION", "12000"),
 )  # fmt: skip
 
-_BYTES = (8, 16, 32, 64)
+_BITS = (8, 16, 32, 64)
+_SUFFIX = {8: "", 16: "", 32: "", 64: "ll"}
+_UNSIGNED = {8: "", 16: "", 32: "u", 64: "ull"}
 STANDARD: tuple[tuple[str, str], ...] = (
-    *((f"INT{bits}_C(x)", "x" if bits < 64 else "x##ll") for bits in _BYTES),
-    *((f"UINT{bits}_C(x)", "x##u" if bits < 64 else "x##ull") for bits in _BYTES),
+    *((f"INT{bits}_C(x)", f"x##{_SUFFIX[bits]}".removesuffix("##")) for bits in _BITS),
+    *((f"UINT{bits}_C(x)", f"x##{_UNSIGNED[bits]}".removesuffix("##")) for bits in _BITS),
+    *((f"INT{bits}_MAX", f"{2 ** (bits - 1) - 1}{_SUFFIX[bits]}") for bits in _BITS),
+    *((f"UINT{bits}_MAX", f"{2**bits - 1}{_UNSIGNED[bits]}") for bits in _BITS),
+    ("CHAR_BIT", "8"), ("SCHAR_MAX", "127"), ("UCHAR_MAX", "255"), ("SHRT_MAX", "32767"), ("USHRT_MAX", "65535"),
+    ("LONG_MAX", f"{2**63 - 1}l"), ("ULONG_MAX", f"{2**64 - 1}ul"), ("SIZE_MAX", f"{2**64 - 1}ul"),
+    ("ULLONG_MAX", f"{2**64 - 1}ull"), ("CUDART_PI_F", "3.141592654f"), ("CUDART_PI", "3.1415926535897931"),
+    ("_POSIX_VERSION", "200809l"),
     *((f"{name}(x)", "0") for name in ("__has_include", "__has_builtin", "__has_attribute", "__has_cpp_attribute")),
-)
+)  # fmt: skip
 """Macros of headers that are not there, and what a compiler answers about headers and itself."""
 
 _MAX_INCLUDES = 100

@@ -77,8 +77,9 @@ def item_arguments(found: Sequence[Item], item: Item) -> Guess:
     wanted = template_parameters(item)
     literal = literal_arguments(found, item.names[0]) if wanted else ()
     rest = wanted[len(literal) :]
+    guesses = (_enumerator(found, parameter.kind) or parameter.guess for parameter in rest)
     return Guess(
-        (*literal, *(parameter.guess for parameter in rest))[: len(wanted)],
+        (*literal, *guesses)[: len(wanted)],
         tuple(parameter.name for parameter in rest if not parameter.default),
     )
 
@@ -93,6 +94,15 @@ def template_parameters(item: Item) -> tuple[TemplateParameter, ...]:
             kind = render(group[: equals - 1]).strip()
             found.append(TemplateParameter(texts[equals - 1], kind, render(group[equals + 1 :]).strip()))
     return tuple(found)
+
+
+def _enumerator(found: Sequence[Item], kind: str) -> str:
+    """The first value of an enumeration of the file, else empty."""
+    for item in found:
+        texts = [token.text for token in item.tokens]
+        if item.kind == "type" and texts[0] == "enum" and kind in item.names and "{" in texts[:-1]:
+            return f"{kind}::{texts[texts.index('{') + 1]}"
+    return ""
 
 
 def literal_arguments(found: Sequence[Item], entry: str) -> tuple[str, ...]:

@@ -46,3 +46,10 @@ def test_guesses_follow_names_and_defaults() -> None:
     assert found.arguments == ("float", "int", "true", "4", "128", "3")
     assert found.unsure == ("V", "IndexT", "F", "R", "NTHREADS")
     assert guess_arguments("__global__ void k(int* y) {}", "k").arguments == ()
+
+
+def test_an_enumeration_gives_its_first_value() -> None:
+    source = (
+        "enum class Mode { NEAR = 1, FAR };\ntemplate <Mode M>\n__global__ void k(int* y) { y[0] = M == Mode::FAR; }"
+    )
+    assert guess_arguments(source, "k").arguments == ("Mode::NEAR",)
