@@ -1,0 +1,88 @@
+"""An answer that arrives late is compared where the data is, and judges from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.cascade import run_cascade
+from evaluator.messages import Outcome, Setup
+from evaluator.oracle import Reference
+from evaluator.result import Evaluation, Status
+from evaluator.session_inputs import session_inputs
+from evaluator.settings import EvaluatorSettings
+from evaluator.standing import Standing
+from evaluator.station import Station
+from evaluator.store import load_oracle, save_answer
+from evaluator.worker import open_baseline, settle
+from genome.spec import ProblemSize
+from tests.adversarial.arena import AXPB, SEED, Silent
+from tests.adversarial.model_device import Memory, ModelDevice, right
+from tests.unit.test_evaluator_resident import Comparer, failure, prepared
+
+TUNED = AXPB.spec.sizes
+LARGE = 4 * TUNED[0].env["N"]  # bytes of an array at the first tuned size
+REFERENCE = "def axpb(inputs, sizes): return 1.5 * inputs['A'] + inputs['B']\n"
+
+
+def slightly_off(device: ModelDevice, memory: Mapping[str, Memory]) -> float:
+    """Four times the tolerance from the reference, at the first tuned size alone."""
+    ms = right(device, memory)
+    if memory["C"].nbytes == LARGE:
+        memory["C"].floats()[:] *= np.float32(1.0002)
+    return ms
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> tuple[Comparer, Station, Outcome]:
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    device = Comparer({"right": right, "off": slightly_off})
+    reference = Reference(str(tmp_path / "reference.py"), "axpb")
+    settings = EvaluatorSettings(min_samples=3, max_samples=6, reference_patience_s=0.0)
+    setup = Setup(AXPB.spec, "model:0", settings, reference, SEED, tmp_path, beside=True)
+    station = Station(device, setup, Silent())  # type: ignore[arg-type]  # only ``send`` is used
+    outcome = open_baseline(station, prepared(device, "right"))
+    station.close()
+    assert isinstance(outcome, Outcome)
+    return device, station, outcome
+
+
+def answer(station: Station, size: ProblemSize, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Leaves what a reference gives, changed."""
+    setup = station.setup
+    for which in station.sets:
+        inputs = session_inputs(setup.session, setup.spec, size, setup.seed, which, True, 0, lambda *_: np.zeros(0))
+        values = 1.5 * inputs["A"].astype(float) + inputs["B"].astype(float)
+        save_answer(setup.session, setup.spec, size, which, {"C": change(values)})
+
+
+def found(station: Station, device: Comparer, rule: str) -> Evaluation | None:
+    return failure(run_cascade(station, prepared(device, rule), {}))
+
+
+def test_an_answer_is_compared_on_the_device_and_judges_from_then_on(
+    opened: tuple[Comparer, Station, Outcome],
+) -> None:
+    device, station, outcome = opened
+    assert outcome.awaited == TUNED
+    assert found(station, device, "off") is None
+    answer(station, TUNED[0], lambda values: values)
+    device.reads.clear()
+    assert settle(station, TUNED[0]).failure == ""
+    assert device.reads == [], "the comparison was the host's"
+    refused = found(station, device, "off")
+    assert refused is not None and refused.status is Status.WRONG and refused.size == TUNED[0].label
+    assert found(station, device, "right") is None
+    standings = [load_oracle(station.setup.session, station.spec, size).standing for size in TUNED]
+    assert standings == [Standing.SETTLED, Standing.AWAITED]
+
+
+def test_an_answer_that_the_kernel_contradicts_names_the_difference(opened: tuple[Comparer, Station, Outcome]) -> None:
+    _, station, _ = opened
+    answer(station, TUNED[1], lambda values: np.where(np.arange(values.size) == 7, values + 1.0, values))
+    text = settle(station, TUNED[1]).failure
+    assert "does not match the reference, wrong at N=2048" in text and "worst C[7]" in text
+    assert load_oracle(station.setup.session, station.spec, TUNED[1]).standing is Standing.AWAITED
