@@ -47,6 +47,11 @@ def _places(group: Sequence[Access]) -> list[Poly]:
     return list(dict.fromkeys(Poly(access.form.constant.terms) for access in group if access.form is not None))
 
 
+def _apart(places: Sequence[Poly]) -> bool:
+    """True if the places differ at all sizes."""
+    return all((place - places[0]).constant is not None for place in places)
+
+
 def _made(group: Sequence[Access], over: str, accesses: Count, elements: Count | None, proof: Proof) -> Reuse:
     lines = tuple(sorted({access.line for access in group}))
     return Reuse(group[0].array, lines, over, accesses, elements, proof)
@@ -64,7 +69,8 @@ def _over_loop(group: Sequence[Access], name: str, scope: Scope) -> Reuse:
     step = form.coefficient(name).scaled(loop.step)
     if not step.terms:
         reason = f"the index does not depend on {name}"
-        return _made(group, name, accesses, whole(len(places)), proven(reason, line))
+        proof = proven(reason, line) if _apart(places) else doubted(f"{reason}; its places may coincide", line)
+        return _made(group, name, accesses, whole(len(places)), proof)
     if len(places) == 1:
         limit = "" if step.constant is not None else ", where its stride is not zero"
         reason = f"each iteration has an element of its own{limit}"
@@ -104,7 +110,7 @@ def _over_block(group: Sequence[Access], scope: Scope) -> Reuse:
 
 def _block_proof(inside: Sequence[tuple[AffineTerm, int]], places: Sequence[Poly], scope: Scope, line: int) -> Proof:
     numbers = all(term.coefficient.constant is not None for term, _ in inside)
-    if numbers and all((place - places[0]).constant is not None for place in places):
+    if numbers and _apart(places):
         return proven("all strides are numbers", line)
     if len(places) == 1 and (
         len(inside) < 2 or injective(AffineForm(Poly(), tuple(t for t, _ in inside)), scope).holds
