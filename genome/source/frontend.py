@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pycparser import c_ast, c_parser
 
-from genome.ir.kernel import Kernel, Param
+from genome.ir.kernel import Kernel
 from genome.ir.print_tokens import Token, unbalanced
-from genome.source.closure import Slice
 from genome.source.constants import file_constants
 from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
 from genome.source.launched import Launched
 from genome.source.nesting import bounded
 from genome.source.normalise import normalise
-from genome.source.opaque import moved_names
+from genome.source.opaque import moves
 from genome.source.opening import Opened, open_kernel
 from genome.source.parse import Parsed, read_body
 from genome.source.preprocess import preprocess
 from genome.source.regions import broken_token
 from genome.source.signature import entries
 from genome.source.slice import Item, find_entry, items, type_names
+from genome.source.surroundings import Surroundings
+from genome.source.typedefs import typedefs
 
 __all__ = ["SourceError", "entries", "parse_kernel"]
 
@@ -69,9 +70,12 @@ def parse_opened(opened: Opened, path: str, launched: Launched | None = None) ->
     """
     constants = file_constants(opened.part.prelude)
     encoded, tree = parse_body(opened, path)
+    named = typedefs(opened.found)
     with bounded(opened.part.entry.tokens, path):
-        parsed = _read(opened.part, opened.kernel.params, constants, encoded, tree)
-        return normalise(replace(opened.kernel, body=parsed.body, shared=parsed.shared), parsed, launched)
+        parsed = _read(opened, constants, named, encoded, tree)
+        params = tuple(replace(param, ctype=named.get(param.ctype, param.ctype)) for param in opened.kernel.params)
+        kernel = replace(opened.kernel, params=params, body=parsed.body, shared=parsed.shared)
+        return normalise(kernel, parsed, launched)
 
 
 def entry_tokens(
@@ -138,19 +142,20 @@ def _source_error(error: Exception, item: Item, path: str) -> SourceError:
     return SourceError(match["file"] or path, int(match["line"]), f"cannot parse '{what}'", _HINT)
 
 
-def _read(part: Slice, params: tuple[Param, ...], constants: dict[str, int], encoded: Encoded,
+def _read(opened: Opened, constants: Mapping[str, int], named: Mapping[str, str], encoded: Encoded,
           tree: c_ast.Compound) -> Parsed:  # fmt: skip
-    types = {param.name: param.ctype for param in params}
-    pointers = frozenset(param.name for param in params if param.pointer)
-    taken = frozenset(name for item in part.prelude for name in item.names) | {part.entry.names[0]}
-    barriers = frozenset(
-        name
-        for item in part.prelude
-        if item.kind == "function" and _may_synchronise(item.tokens)
-        for name in item.names
+    part, params = opened.part, opened.kernel.params
+    functions = [item for item in part.prelude if item.kind == "function"]
+    around = Surroundings(
+        parameters={param.name: named.get(param.ctype, param.ctype) for param in params},
+        pointers={p.name: f"{'const ' if p.const else ''}{p.ctype}*" for p in params if p.pointer},
+        constants=constants,
+        taken=frozenset(name for item in part.prelude for name in item.names) | {part.entry.names[0]},
+        barrier_helpers=frozenset(n for item in functions if _may_synchronise(item.tokens) for n in item.names),
+        moves=moves(part.entry.tokens[part.entry.body :]),
+        typedefs=named,
     )
-    moved = moved_names(part.entry.tokens[part.entry.body :])
-    return read_body(tree, encoded, types, pointers, constants, taken, barriers, moved)
+    return read_body(tree, encoded, around)
 
 
 def _may_synchronise(tokens: Sequence[Token]) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
 from pycparser import c_ast, c_generator
 
-from genome.ir.print_functions import PURE
+from genome.ir.print_functions import CUDA_ONLY, PURE
 from genome.ir.print_tokens import Token, closing, render, tokenize
 from genome.ir.stmt import Opaque
 from genome.ir.types import VECTOR_TYPES
@@ -108,9 +109,9 @@ def declared_names(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def moved_names(tokens: Sequence[Token]) -> frozenset[str]:
-    """Names that are set as a whole (``p = q``, ``p += n``, ``p++``) outside of their declaration."""
-    found: set[str] = set()
+def moves(tokens: Sequence[Token]) -> Counter[str]:
+    """How often each name is set as a whole (``p = q``, ``p += n``, ``p++``) outside of its declaration."""
+    found: Counter[str] = Counter()
     for position, token in enumerate(tokens):
         if token.kind != "word":
             continue
@@ -118,8 +119,8 @@ def moved_names(tokens: Sequence[Token]) -> frozenset[str]:
         after = tokens[position + 1].text if position + 1 < len(tokens) else ""
         stepped = after in ("++", "--") or before in ("++", "--")
         if stepped or (after in _ASSIGN and before not in ("*", "const", "restrict", "__restrict__", "__restrict")):
-            found.add(token.text)
-    return frozenset(found)
+            found[token.text] += 1
+    return found
 
 
 def _type_end(token: Token) -> bool:
@@ -165,7 +166,7 @@ def _stored(tokens: Sequence[Token], position: int) -> bool:
 
 def _passed(tokens: Sequence[Token], position: int, caller: str) -> bool:
     """True if the bare name is an argument of a call that may write it."""
-    if not caller or caller in PURE:
+    if not caller or caller in PURE or caller in CUDA_ONLY:
         return False
     after = tokens[position + 1].text if position + 1 < len(tokens) else ""
     return tokens[position - 1].text in ("(", ",") and after in (")", ",")

@@ -23,10 +23,12 @@ from genome.ir.types import infer
 from genome.source.encode import OPAQUE, Encoded
 from genome.source.jumps import Jump, jumps, structure
 from genome.source.loops import loop_variables
+from genome.source.moves import straight_moves
 from genome.source.opaque import OpaqueMaker
 from genome.source.parse_decl import DeclReader
 from genome.source.parse_expr import ExprReader, Names, Unsupported
 from genome.source.parse_loop import LoopReader, decimal
+from genome.source.surroundings import Surroundings
 
 
 @dataclass(frozen=True)
@@ -46,45 +48,46 @@ class Parsed:
     arrays: frozenset[str]
 
 
-def read_body(
-    block: c_ast.Compound,
-    encoded: Encoded,
-    parameters: Mapping[str, str],
-    pointers: frozenset[str],
-    constants: Mapping[str, int],
-    taken: frozenset[str],
-    barrier_helpers: frozenset[str],
-    moved: frozenset[str],
-) -> Parsed:
+def read_body(block: c_ast.Compound, encoded: Encoded, around: Surroundings) -> Parsed:
     """Reads the function body.
 
     Args:
         block: Its compound statement.
         encoded: What turns encoded names back.
-        parameters: Parameter name -> canonical (element) type.
-        pointers: Names of the pointer parameters.
-        constants: Integer constants of the file.
-        taken: Names that locals may not have (helpers, other globals).
-        barrier_helpers: Functions of the file that may hold a barrier.
-        moved: Names that are set as a whole after their declaration.
+        around: What it is read in.
     """
-    seen = {name: value for name, value in constants.items() if name not in parameters}
-    names_ = Names(dict(parameters), set(pointers), seen, encoded.mangled, set(parameters) | taken, moved)
-    names_.scopes[0].update({name: name for name in parameters})
-    reader = _Reader(names_, encoded, barrier_helpers, block)
+    straight = straight_moves(block, around.moves)
+    reader = _Reader(_names(encoded, around, straight), encoded, around, block)
     body = reader.kernel(block.block_items or [])
-    return Parsed(body, tuple(reader.decl.shared), names_.types, frozenset(names_.arrays))
+    if reader.decl.lost:  # where one of them goes is not known: then they are not followed at all
+        reader = _Reader(_names(encoded, around, frozenset()), encoded, around, block)
+        body = reader.kernel(block.block_items or [])
+    return Parsed(body, tuple(reader.decl.shared), reader.names.types, frozenset(reader.names.arrays))
+
+
+def _names(encoded: Encoded, around: Surroundings, straight: frozenset[str]) -> Names:
+    constants = {name: value for name, value in around.constants.items() if name not in around.parameters}
+    return Names(
+        types={**around.parameters, "warpSize": "int"},
+        arrays=set(around.pointers),
+        constants=constants,
+        mangled={**around.typedefs, **encoded.mangled},
+        used=set(around.parameters) | around.taken,
+        moved=frozenset(around.moves) - straight,
+        straight=straight,
+        pointers=dict(around.pointers),
+        scopes=[{name: name for name in around.parameters}],
+    )
 
 
 class _Reader:
     """Reads statements; what the IR cannot hold becomes Opaque."""
 
-    def __init__(self, names_: Names, encoded: Encoded, barrier_helpers: frozenset[str],
-                 kernel: c_ast.Compound) -> None:  # fmt: skip
-        self.names, self.encoded, self.barrier_helpers = names_, encoded, barrier_helpers
+    def __init__(self, names_: Names, encoded: Encoded, around: Surroundings, kernel: c_ast.Compound) -> None:
+        self.names, self.encoded, self.barrier_helpers = names_, encoded, around.barrier_helpers
         self.expr = ExprReader(names_)
         self.decl = DeclReader(names_, self.expr, loop_variables(kernel))
-        self.opaque = OpaqueMaker(names_, encoded, barrier_helpers)
+        self.opaque = OpaqueMaker(names_, encoded, self.barrier_helpers)
         self.loops = LoopReader(names_, self.expr, self.decl.skipped, self.block, kernel)
 
     # ---- blocks
@@ -166,6 +169,10 @@ class _Reader:
         raise Unsupported(type(node).__name__)
 
     def _assignment(self, node: c_ast.Assignment) -> Body:
+        if isinstance(node.lvalue, c_ast.ID) and node.lvalue.name in self.names.straight:
+            moved = self.decl.move(node)
+            if moved is not None:
+                return moved
         target = self.expr.target(node.lvalue)
         if isinstance(node.rvalue, c_ast.Assignment):
             return self._chain(target, node)

@@ -20,12 +20,14 @@ class DeclReader:
     Attributes:
         shared: Shared arrays found so far (dynamic ones with the single extent 0).
         skipped: Name -> type of the variables that the loops over them declare instead.
+        lost: True if a pointer was set to something unknown that was to be followed.
     """
 
     def __init__(self, names: Names, expr: ExprReader, loop_only: frozenset[str]) -> None:
         self.names, self.expr, self.loop_only = names, expr, loop_only
         self.shared: list[Decl] = []
         self.skipped: dict[str, str] = {}
+        self.lost = False
 
     def missing(self, node: c_ast.Node) -> Body:
         """Declarations of the skipped variables that a statement needs which stays text."""
@@ -97,13 +99,40 @@ class DeclReader:
 
     def _pointer(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...]) -> Body:
         """A pointer local: kept as ``array + offset`` for the normaliser to put into its uses."""
-        pointer = self.expr.pointer(node.init) if node.init is not None and not dims else None
-        if pointer is None or ctype.endswith("**") or node.name in self.names.moved or pointer[0] in self.names.moved:
+        if dims or ctype.endswith("**") or node.name in self.names.moved:
             raise Unsupported("pointer")
-        base, offset = pointer
-        unique = self.names.declare(node.name, canonical(ctype)[:-1], True)
+        if node.init is None and node.name in self.names.straight:
+            self.names.pointers[self.names.declare(node.name, canonical(ctype)[:-1], True)] = ctype
+            return ()
+        pointer = self.expr.pointer(node.init) if node.init is not None else None
+        if pointer is None or pointer[0] in self.names.moved:
+            raise Unsupported("pointer")
+        return (self._bound(node.name, ctype, *pointer),)
+
+    def move(self, node: c_ast.Assignment) -> Body | None:
+        """``p = q + 1;`` and ``p += n;`` in a straight line: a new pointer of that name. None for other variables.
+
+        Raises:
+            Unsupported: If what it points to then is not known.
+        """
+        name = node.lvalue.name
+        old = self.names.find(name)
+        ctype = self.names.pointers.get(old or "")
+        if ctype is None:
+            return None
+        value = node.rvalue if node.op == "=" else c_ast.BinaryOp(node.op[0], node.lvalue, node.rvalue)
+        self.lost = True  # until it is found
+        pointer = self.expr.pointer(value)
+        if pointer is None or pointer[0] in self.names.moved or len(self.names.scopes) > 1:
+            raise Unsupported("pointer")
+        self.lost = False
+        return (self._bound(name, ctype, *pointer),)
+
+    def _bound(self, name: str, ctype: str, base: str, offset: Expr) -> Decl:
+        unique = self.names.declare(name, canonical(ctype)[:-1], True)
+        self.names.pointers[unique] = ctype
         value: Expr = Var(base) if offset == Const("0") else Binary("+", Var(base), offset)
-        return (Decl(unique, ctype, (), value),)
+        return Decl(unique, ctype, (), value)
 
     def _aggregate(self, ctype: str, init: c_ast.InitList) -> Expr:
         values = [self.expr.read(value) for value in init.exprs]

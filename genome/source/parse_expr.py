@@ -29,7 +29,9 @@ class Names:
         constants: Source name -> value of the integer constants in sight.
         mangled: Identifiers that stand for CUDA text.
         used: Names that may not be given again.
-        moved: Source names of pointers that are set again after their declaration.
+        moved: Source names of pointers that are set again after their declaration, out of a straight line.
+        straight: Source names of those that are set again in a straight line.
+        pointers: Unique name -> type of each pointer: ``const float*``.
         aliases: Unique names of references, pointers and closures that opaque text declares, with what they may reach.
     """
 
@@ -39,6 +41,8 @@ class Names:
     mangled: Mapping[str, str]
     used: set[str]
     moved: frozenset[str] = frozenset()
+    straight: frozenset[str] = frozenset()
+    pointers: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
 

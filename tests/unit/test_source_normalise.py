@@ -220,10 +220,25 @@ def test_pointer_used_by_opaque_text_as_well() -> None:
     assert "float* row = y + i * n;" in lines(found)
 
 
-def test_moving_parameter_is_opaque() -> None:
-    found = kernel(f"{INDEX} y += i; *y = x[i];")
-    assert isinstance(found.body[0], Opaque)
-    assert found.body[0].writes == ("y",)
+def test_pointers_that_move_in_a_straight_line_are_followed() -> None:
+    found = kernel(f"""{INDEX} y += i; *y = x[i]; y = y + 2; float* p; p = &y[1];
+        for (int j = 0; j < 4; j++) p[j] = y[0];""")
+    assert lines(found)[0] == "y[i] = x[i];"
+    assert "y[i + 2 + 1 + j] = y[i + 2];" in lines(found)
+
+
+@pytest.mark.parametrize("moves", [
+    "if (n > 2) y += i; *y = x[i];",
+    "for (int j = 0; j < n; j++) y += j; *y = x[i];",
+    "y += i; *y = x[i]; y++;",
+    "y += i; *y = x[i]; for (int j = 0; j < n; j++) { if (x[j] > 0) return; y[j] = 0; }",
+    "y += i; *y = x[i]; y = table(n); *y = 0;",
+    "float* q = y + 1; y = (float*)x; y[0] = q[0];",
+])  # fmt: skip
+def test_pointers_that_move_otherwise_stay_text(moves: str) -> None:
+    found = kernel(f"{INDEX} {moves}", before="__device__ float* table(int n);")
+    assert any(isinstance(stmt, Opaque) and "y" in stmt.writes for stmt in flatten(found.body))
+    assert not any("y_2" in line for line in lines(found))
 
 
 @pytest.mark.parametrize("head, expected", [
