@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evo.kernel_remarks import kernel_remarks
 from genome.spec import KernelSpec, Role
 
 LOOSE = 0.1
@@ -9,8 +10,8 @@ LOOSE = 0.1
 
 
 def campaign_notes(spec: KernelSpec) -> tuple[str, ...]:
-    """Remarks on tolerances and inputs with which a wrong kernel could pass for a right one."""
-    return (*_loose(spec), *_empty(spec), *_fixed(spec))
+    """Remarks on the kernel, and on tolerances and inputs with which a wrong one could pass for a right one."""
+    return (*_loose(spec), *_empty(spec), *_fixed(spec), *kernel_remarks(spec))
 
 
 def _loose(spec: KernelSpec) -> list[str]:

@@ -13,6 +13,7 @@ from evo.checkpoint import resume as resume_campaign
 from evo.diagnosis import diagnosed
 from evo.explain import explain
 from evo.finish import Winner, alternatives, prove, unproven
+from evo.kernel_remarks import explained, kernel_remarks
 from evo.parts import Parts
 from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
 from evo.reading import open_baseline
@@ -51,7 +52,10 @@ def evolve(
         observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, text, elapsed_s=parts.clock() - began))
 
     starting("verifying and timing the kernel as it stands")
-    opened = open_baseline(parts, campaign.spec.sizes, starting)
+    with explained(campaign.spec):
+        opened = open_baseline(parts, campaign.spec.sizes, starting)
+    for remark in kernel_remarks(campaign.spec):
+        starting(remark)
     parts, baseline, measured = opened.parts, opened.baseline, opened.measured
     kind = parts.evaluator.device.kind
     judged = diagnosed(measured.evaluations, baseline, campaign.spec.sizes, parts.strain, kind)

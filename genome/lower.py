@@ -181,7 +181,8 @@ def _static_problem(
         return f"{size} statements after unrolling are over the limit of {limits.unrolled}"
     conflict = _race(spec, kernel, source_form)
     if conflict is not None:
-        return f"{conflict} may be read and written by different threads between two barriers"
+        own = " (as in the kernel that was given)" if race(spec_kernel(spec)) == conflict else ""
+        return f"a race: {conflict} may be read and written by different threads between two barriers{own}"
     if not source_form and (condition := divergent_barrier(kernel)) and divergent_barrier(spec_kernel(spec)) is None:
         return f"a barrier would stand under {condition}"
     for problem in spec.sizes:

@@ -1,0 +1,57 @@
+"""What is wrong with a kernel as it was written, as far as its source shows: races, and outputs left unwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evaluator.api import EvaluatorError
+from genome.analysis.collect import collect
+from genome.analysis.proof import Standing
+from genome.analysis.scope import make_scope
+from genome.analysis.shared_races import shared_races
+from genome.analysis.uniformity import Levels
+from genome.analysis.uses import Use, uses
+from genome.replay import spec_kernel
+from genome.source.errors import SourceError
+from genome.spec import KernelSpec, Role
+
+
+def kernel_remarks(spec: KernelSpec) -> tuple[str, ...]:
+    """Remarks on the kernel itself; none where its body is not understood."""
+    levels = _levels(spec)
+    if levels is None:
+        return ()
+    kernel, accesses = levels.scope.kernel, collect(levels)
+    never = {use.array for use in uses(kernel, accesses) if use.written is Use.NEVER}
+    outputs = [arg.name for arg in spec.args if arg.role is not Role.IN and arg.name in never]
+    races = [f"the kernel has a race on {race.array} (lines {race.first_line} and {race.second_line}): "
+             f"{race.proof.reason}" for race in shared_races(levels, accesses)
+             if race.proof.standing is Standing.PROVEN]  # fmt: skip
+    return (*races[:1], *(f"output {name} is never written by the kernel" for name in outputs))
+
+
+def _levels(spec: KernelSpec) -> Levels | None:
+    if not spec.source:
+        return None
+    try:
+        kernel = spec_kernel(spec)
+    except SourceError:
+        return None
+    return None if kernel.verbatim else Levels(make_scope(kernel, spec.launch.block))
+
+
+@contextmanager
+def explained(spec: KernelSpec) -> Iterator[None]:
+    """Puts the remarks behind the reason for which the device refuses the untransformed kernel.
+
+    Raises:
+        EvaluatorError: The one raised inside, with what may be its cause.
+    """
+    try:
+        yield
+    except EvaluatorError as error:
+        remarks = kernel_remarks(spec)
+        if not remarks:
+            raise
+        raise EvaluatorError("; ".join((str(error), *remarks))) from error
