@@ -10,8 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from evo.inspection.order import orders
 from evo.inspection.record import Finding, Inspection, Offer
-from evo.inspection.words import at_lines, listed, together, warp
+from evo.inspection.words import listed, together, warp
 
 _WIDE = 100  # columns of a page that is not read in a terminal
 
@@ -131,14 +132,12 @@ def _control(seen: Inspection) -> list[RenderableType]:
 
 
 def _order(seen: Inspection) -> list[RenderableType]:
-    lines = []
-    for item in seen.dependences:
-        between = f"iterations of {item.loop}" if item.loop else "threads"
-        apart = f", {item.distance} apart" if item.distance is not None else ""
-        sure = "" if item.proof.holds else "perhaps "
-        lines.append(f"- {sure}{item.hazard} on {item.name} between {between}{apart} ({at_lines(item.lines)}): "
-                     f"{item.proof.reason}")  # fmt: skip
-    return [escape(line) for line in lines]
+    table = _table("between", "of", "lines", "order", "why")
+    for order in orders(seen):
+        why = order.reason if order.sure else f"perhaps: {order.reason}"
+        lines = ", ".join(map(str, order.lines))
+        table.add_row(*map(escape, (order.between, order.name, lines, order.hazards, why)))
+    return [table] if table.row_count else []
 
 
 def _offers(offers: Sequence[Offer]) -> list[RenderableType]:

@@ -76,8 +76,8 @@ class ArgumentView:
         name: In the signature.
         type: Element type for an array.
         array: True for a pointer.
-        use: ``read``, ``written``, ``read and written``, ``updated atomically`` or ``not touched``; ``value`` for a
-            scalar.
+        use: ``read``, ``written``, ``read and written``, ``updated atomically`` or ``not touched``, and whether text
+            that is not read uses it; ``value`` for a scalar.
         extents: Shape as the campaign gives it.
         accesses: Of an array, in program order.
     """

@@ -26,10 +26,12 @@ def findings(seen: Inspection) -> tuple[Finding, ...]:
 
 def _correctness(seen: Inspection) -> Iterator[Finding]:
     for race in seen.races:
-        where = at_lines(race.lines)
-        sure = race.proof.standing is Standing.PROVEN
-        text = f"Threads {'race' if sure else 'may race'} on {race.array} ({where}): {race.proof.reason}."
-        yield Finding(FindingKind.CORRECTNESS, text, _lines(race.lines), grant=race.proof.grant)
+        if race.proof.standing is Standing.PROVEN:
+            text = f"Threads race on {race.array} ({at_lines(race.lines)}): {race.proof.reason}."
+            yield Finding(FindingKind.CORRECTNESS, text, _lines(race.lines))
+        else:
+            text = f"Whether threads race on {race.array} ({at_lines(race.lines)}) is not known: {race.proof.reason}."
+            yield Finding(FindingKind.DOUBT, text, _lines(race.lines), grant=race.proof.grant)
     unread = {region.line for region in seen.opaque}
     for barrier in seen.barriers:
         if not barrier.proof.holds and barrier.line not in unread:

@@ -7,9 +7,10 @@ from math import ceil, prod
 
 from evo.inspection.facts import AccessView, ArgumentView, ReuseView
 from evo.inspection.words import expression
-from genome.analysis.access import Access, AccessMode, CoalescingClass, MemorySpace, VariableKind
+from genome.analysis.access import Access, CoalescingClass, MemorySpace, VariableKind
 from genome.analysis.count import Count
 from genome.analysis.facts import KernelFacts
+from genome.analysis.uses import ArrayUse, Use
 from genome.ir.expr import Index
 from genome.ir.kernel import Kernel
 from genome.ir.poly import Poly
@@ -99,28 +100,29 @@ def argument_views(
     kernel: Kernel, spec: KernelSpec, facts: KernelFacts, accesses: Sequence[AccessView]
 ) -> tuple[ArgumentView, ...]:
     """The parameters in the order of the signature."""
-    hidden = {name for region in facts.opaque for name in (*region.reads, *region.writes)}
     unread = {region.line for region in facts.opaque}
+    uses = {use.array: use for use in facts.uses}
+    known = [access for access in accesses if access.line not in unread and access.space == MemorySpace.GLOBAL]
     made = []
     for param in kernel.params:
-        known = [access for access in accesses if access.line not in unread and access.space == "global"]
-        own = tuple(access for access in known if access.array == param.name)
         arg = spec.arg(param.name)
-        use = _use(own) if param.pointer else "value"
-        if param.name in hidden or kernel.verbatim:
-            use = f"{use}, and used in text that is not read" if own else "used in text that is not read"
-        extents = tuple(str(extent) for extent in arg.shape) if arg and param.pointer else ()
-        made.append(ArgumentView(param.name, param.ctype, param.pointer, use, extents, own))
+        made.append(ArgumentView(
+            name=param.name,
+            type=param.ctype,
+            array=param.pointer,
+            use=_use(uses[param.name]) if param.name in uses else "value",
+            extents=tuple(str(extent) for extent in arg.shape) if arg and param.pointer else (),
+            accesses=tuple(access for access in known if access.array == param.name),
+        ))  # fmt: skip
     return tuple(made)
 
 
-def _use(own: Sequence[AccessView]) -> str:
-    modes = {access.mode for access in own}
-    if AccessMode.ATOMIC in modes:
-        return "updated atomically"
-    if {AccessMode.READ, AccessMode.WRITE} <= modes:
-        return "read and written"
-    return "written" if AccessMode.WRITE in modes else "read" if modes else "not touched"
+def _use(use: ArrayUse) -> str:
+    ways = [name for name, how in (("read", use.read), ("written", use.written)) if how is Use.SOMEWHERE]
+    text = "updated atomically" if use.updated is Use.SOMEWHERE else " and ".join(ways)
+    if Use.MAYBE in (use.read, use.written, use.updated):
+        return f"{text}, and used in text that is not read" if text else "used in text that is not read"
+    return text or "not touched"
 
 
 def reuse_views(facts: KernelFacts, spec: KernelSpec) -> tuple[ReuseView, ...]:

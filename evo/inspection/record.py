@@ -40,6 +40,7 @@ class FindingKind(StrEnum):
     MEMORY = "memory"  # how a warp touches memory
     ATOMIC = "atomic"  # threads that update the same elements
     REUSE = "reuse"  # elements that several threads or iterations read
+    DOUBT = "doubt"  # a race that cannot be excluded
     OPAQUE = "opaque"  # text that is not looked into
     DIVERGENCE = "divergence"  # threads of a warp that part
     GOOD = "good"  # what is as it should be

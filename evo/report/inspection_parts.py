@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from evo.inspection.order import orders
 from evo.inspection.record import Inspection
-from evo.inspection.words import at_lines, listed, warp
+from evo.inspection.words import listed, warp
 from evo.report.markup import bullets, code, table, text
 
 
@@ -69,15 +70,13 @@ def control_part(seen: Inspection) -> str:
 
 
 def order_part(seen: Inspection) -> str:
-    """Dependences and overlaps."""
-    lines = []
-    for item in seen.dependences:
-        between = f"iterations of {code(item.loop)}" if item.loop else "threads"
-        apart = f", {item.distance} apart" if item.distance is not None else ""
-        sure = "" if item.proof.holds else "perhaps "
-        lines.append(f"{sure}{text(item.hazard)} on {code(item.name)} between {between}{apart} "
-                     f"({text(at_lines(item.lines))}): {text(item.proof.reason)}")  # fmt: skip
-    return bullets(lines)
+    """Dependences, those of a loop and a name together."""
+    rows = [
+        [text(order.between), code(order.name), " ".join(map(_link, order.lines)), text(order.hazards),
+         text(order.reason if order.sure else f"perhaps: {order.reason}")]
+        for order in orders(seen)
+    ]  # fmt: skip
+    return table(("between", "of", "lines", "order", "why"), rows)
 
 
 def offers_part(seen: Inspection) -> str:

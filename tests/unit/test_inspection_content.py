@@ -11,6 +11,7 @@ import pytest
 
 from evo.campaign import load_campaign
 from evo.inspection.inspect import inspect_kernel
+from evo.inspection.order import orders
 from evo.inspection.record import FindingKind, Inspection
 from evo.kernel_guess import file_kernel
 from genome.source.frontend import entries
@@ -214,8 +215,9 @@ def test_a_grid_of_blocks_is_why_the_launch_stays(tmp_path: Path) -> None:
 
 
 def test_a_reason_against_many_transforms_is_told_first() -> None:
-    seen = bare(KERNELS / "untidy.cu", "flip")
+    seen = bare(KERNELS / "untidy.cu", "flip")  # and it is not known whether its 256 threads race for 64 elements
     first = seen.findings[0]
+    assert any(finding.kind is FindingKind.DOUBT and "race on s" in finding.text for finding in seen.findings)
     assert first.kind is FindingKind.BLOCKED and "the threads of a block work together" in first.text
     group = next(group for group in seen.refusals if "work together" in group.reason)
     assert len(group.moves) >= 3
@@ -226,3 +228,41 @@ def test_reuse_of_a_block_is_counted_and_told_once() -> None:
     found = [finding for finding in seen.findings if finding.kind is FindingKind.REUSE]
     assert len(found) == 1 and "each element of A and B 16 times" in found[0].text
     assert {"shared_tile@A (after strip)", "shared_tile@B (after strip)"} <= set(found[0].suggests)
+
+
+RACE = """
+__global__ void reverse(const float* x, float* y, int n) {
+  __shared__ float s[256];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  s[threadIdx.x] = x[i];
+  %s
+  y[i] = s[255 - threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "said"),
+    [
+        ("", "race on s (lines 5 and 7)"),
+        ("__syncthreads();", ""),
+        ("if (threadIdx.x < 7) __syncthreads();", "may reach the barrier on line 6"),
+    ],
+)
+def test_mistakes_come_before_everything_else(between: str, said: str, tmp_path: Path) -> None:
+    seen = written(tmp_path, RACE % between)
+    check(seen)
+    wrong = [finding for finding in seen.findings if finding.kind is FindingKind.CORRECTNESS]
+    assert bool(wrong) == bool(said)
+    assert not said or (any(said in finding.text for finding in wrong) and seen.findings[0] in wrong)
+
+
+def test_an_order_is_told_once_for_a_loop_and_an_array(tmp_path: Path) -> None:
+    text = "__global__ void add(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    text += "  if (i < n) for (int k = 0; k < n; k++) y[i] += x[k];\n}\n"
+    seen = written(tmp_path, text)
+    told = [order for order in orders(seen) if order.name == "y"]
+    assert len(told) == 1 and told[0].between == "iterations of k" and told[0].sure and told[0].lines == (3,)
+    assert len([item for item in seen.dependences if item.name == "y"]) == 3
+    assert {alias.arrays for alias in seen.aliases} == {("x", "y")}
+    assert seen.aliases[0].proof.grant == "assume.no_alias" and not seen.aliases[0].proof.holds

@@ -1,0 +1,49 @@
+"""What must keep its order, told once for each loop and array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evo.inspection.facts import DependenceView
+from evo.inspection.record import Inspection
+from evo.inspection.words import listed
+
+
+@dataclass(frozen=True)
+class Order:
+    """Accesses that a rewrite must not exchange.
+
+    Attributes:
+        between: ``iterations of k`` or ``threads``.
+        name: Array or scalar.
+        lines: Where it is accessed.
+        hazards: ``flow``, ``anti`` and ``output``, as far as there are any.
+        reason: Why; where it is proven for one of them, why it is for that one.
+        sure: False where it only cannot be excluded.
+    """
+
+    between: str
+    name: str
+    lines: tuple[int, ...]
+    hazards: str
+    reason: str
+    sure: bool
+
+
+def orders(seen: Inspection) -> tuple[Order, ...]:
+    """The dependences of an inspection, those of a loop and a name together."""
+    groups: dict[tuple[str, str], list[DependenceView]] = {}
+    for item in seen.dependences:
+        groups.setdefault((item.loop, item.name), []).append(item)
+    made = []
+    for (loop, name), group in groups.items():
+        telling = next((item for item in group if item.proof.holds), group[0])
+        made.append(Order(
+            between=f"iterations of {loop}" if loop else "threads",
+            name=name,
+            lines=tuple(sorted({line for item in group for line in item.lines})),
+            hazards=listed(item.hazard for item in group),
+            reason=telling.proof.reason,
+            sure=telling.proof.holds,
+        ))  # fmt: skip
+    return tuple(made)
