@@ -12,7 +12,7 @@ from rich.text import Text
 
 from evo.inspection.order import orders
 from evo.inspection.record import Finding, Inspection, Offer
-from evo.inspection.words import listed, together, warp
+from evo.inspection.words import agreement, listed, together, warp
 
 _WIDE = 100  # columns of a page that is not read in a terminal
 
@@ -124,9 +124,9 @@ def _control(seen: Inspection) -> list[RenderableType]:
     table = _table("line", "what", "threads that agree", "why")
     for branch in seen.branches:
         what = f"{branch.kind} {branch.condition}"
-        table.add_row(*map(escape, (str(branch.line), what, branch.uniformity, branch.proof.reason)))
+        table.add_row(*map(escape, (str(branch.line), what, agreement(branch.uniformity), branch.proof.reason)))
     for barrier in seen.barriers:
-        reached = "all of the block reach it" if barrier.proof.holds else "not surely all of the block reach it"
+        reached = "those of a block reach it" if barrier.proof.holds else "not surely all of a block reach it"
         table.add_row(*map(escape, (str(barrier.line), "barrier", reached, barrier.proof.reason)))
     return [table] if table.row_count else []
 

@@ -97,10 +97,20 @@ def together(suggests: Iterable[str]) -> list[str]:
     return [f"{name}@{', '.join(labels)}" + (f" {note}" if note else "") for (name, note), labels in groups.items()]
 
 
+def agreement(uniformity: str) -> str:
+    """Which threads agree on a condition, the widest group of them."""
+    return {"grid": "all", "block": "those of a block", "warp": "those of a warp"}.get(uniformity, "not even a warp")
+
+
+def wasteful(access: AccessView) -> bool:
+    """True if a warp touches more sectors than it takes, by more than a block's odd shape accounts for."""
+    return bool(access.sectors and access.ideal_sectors and access.sectors >= access.ideal_sectors + 2)
+
+
 def warp(access: AccessView) -> str:
     """How a warp touches an array, in a few words."""
     sectors = f", {plural(access.sectors, 'sector')}" if access.sectors else ""
-    if access.sectors and access.ideal_sectors and access.sectors > access.ideal_sectors:
+    if wasteful(access):
         sectors += f" where {access.ideal_sectors} would do"
     match access.coalescing:
         case "broadcast":

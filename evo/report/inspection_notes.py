@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evo.inspection.facts import AccessView, LoopView
+from evo.inspection.facts import LoopView
 from evo.inspection.record import Inspection
-from evo.inspection.words import listed, warp
+from evo.inspection.words import agreement, listed, warp, wasteful
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,14 @@ def sees_notes(seen: Inspection) -> Notes:
             add(line, f"{'' if idiom.proof.holds else 'perhaps '}{idiom.name}")
     for branch in seen.branches:
         if branch.kind != "loop" or branch.uniformity == "divergent":
-            add(branch.line, f"{branch.condition}: {_agreement(branch.uniformity)}")
+            parts = branch.uniformity == "divergent"
+            who = "may differ within a warp" if parts else f"the same for {agreement(branch.uniformity)}"
+            add(branch.line, f"{branch.condition}: {who}")
     for loop in seen.loops:
         add(loop.line, _loop(loop))
     for access in seen.accesses:
         if access.space in ("global", "shared") and access.coalescing:
-            add(access.line, f"{access.mode} {access.array}: {warp(access)}", "warn" if _wasteful(access) else "")
+            add(access.line, f"{access.mode} {access.array}: {warp(access)}", "warn" if wasteful(access) else "")
     for barrier in seen.barriers:
         if barrier.line not in {region.line for region in seen.opaque}:
             tone = "" if barrier.proof.holds else "warn"
@@ -74,18 +76,8 @@ def can_notes(seen: Inspection) -> Notes:
     return notes
 
 
-def _wasteful(access: AccessView) -> bool:
-    return bool(access.sectors and access.ideal_sectors and access.sectors >= access.ideal_sectors + 2)
-
-
 def _loop(loop: LoopView) -> str:
     trips = f"{loop.site}: {loop.trips} times" if loop.trips else loop.site
     if not loop.independent.holds:
         return f"{trips}, in this order"
     return f"{trips}, in any order" + (f" but for {listed(loop.reductions)}" if loop.reductions else "")
-
-
-def _agreement(uniformity: str) -> str:
-    return {
-        "grid": "the same for all threads", "block": "the same for a block", "warp": "the same for a warp",
-    }.get(uniformity, "threads of a warp may differ")  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evo.inspection.order import orders
 from evo.inspection.record import Inspection
-from evo.inspection.words import listed, warp
+from evo.inspection.words import agreement, listed, warp
 from evo.report.markup import bullets, code, table, text
 
 
@@ -58,12 +58,17 @@ def loops_part(seen: Inspection) -> str:
 def control_part(seen: Inspection) -> str:
     """Branches and barriers."""
     rows = [
-        [_link(branch.line), f"{text(branch.kind)} {code(branch.condition)}", text(branch.uniformity),
+        [_link(branch.line), f"{text(branch.kind)} {code(branch.condition)}", text(agreement(branch.uniformity)),
          text(branch.proof.reason)]
         for branch in seen.branches
     ]  # fmt: skip
     rows += [
-        [_link(barrier.line), "barrier", "block" if barrier.proof.holds else "not known", text(barrier.proof.reason)]
+        [
+            _link(barrier.line),
+            "barrier",
+            "those of a block" if barrier.proof.holds else "not known",
+            text(barrier.proof.reason),
+        ]
         for barrier in seen.barriers
     ]
     return table(("line", "what", "threads that agree", "why"), rows)

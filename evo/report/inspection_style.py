@@ -60,7 +60,7 @@ ol.findings p { margin: 0; max-width: 100ch; }
   .row .line { order: -1; }
   .row .line { grid-template-columns: 28px minmax(0, 1fr); gap: 8px; }
   .row .notes { padding: 2px 0 2px 36px; }
-  td, tr:last-child td { flex-wrap: wrap; }
+  td, tr:last-child td { flex-wrap: wrap; gap: 2px 16px; }
   td > div { min-width: 0; overflow-wrap: anywhere; }
 }
 """
