@@ -43,6 +43,8 @@ def inspect(
     Takes a campaign file, or a .cu file alone: launch and sizes are then guessed as `evo-tune init` does. Nothing is
     compiled or run.
     """
+    if html is not None and html.is_dir():
+        raise CampaignError(f"--html {html}: this is a folder; name a file in it")
     if path.suffix in _CAMPAIGNS:
         if template_args or defines or folders:
             raise CampaignError(f"{path}: a campaign says so itself (`kernel: {{template_args, defines, include}}`); "

@@ -158,6 +158,7 @@ def test_a_file_that_cannot_be_read_is_one_message(what: str, tmp_path: Path) ->
         (["kernel.cu", "--target", "metal"], "--target"),
         ([str(MATMUL / "campaign.yaml"), "-D", "A=1"], "a campaign says so itself"),
         ([str(MATMUL / "campaign.yaml"), "--entry", "other"], "other"),
+        (["kernel.cu", "--html", "."], "name a file in it"),
         ([], "inspect"),
     ],
 )

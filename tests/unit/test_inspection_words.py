@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from cli.screen import PlainScreen
+from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign import load_campaign
 from evo.inspection.remark import opening_remark
 from evo.inspection.words import at_lines, byte_count, figure, listed, together, why_opaque
+from evo.progress import CampaignStart
 from genome.genes import Genome
 from genome.limits import DeviceLimits
 from genome.moves import moves
@@ -68,3 +71,10 @@ def test_a_campaign_that_nothing_rewrites_points_to_the_inspection() -> None:
     said = opening_remark(replace(campaign, spec=focused), found)
     assert "no transform rewrites it" in said and f"evo-tune inspect {campaign.path}" in said
     assert opening_remark(replace(campaign, spec=replace(campaign.spec, source="")), ()) == ""
+
+
+def test_the_remark_is_a_line_of_its_own_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    device = DeviceInfo("opencl:0", "a device", "v", "x86", "cpu", 2, 1 << 30)
+    start = CampaignStart("t", device, Toolchain("PoCL", "1", "LLVM"), 10, 1.0, (), "known before", remark="t is a map")
+    PlainScreen(load_campaign(EXAMPLES / "transpose" / "campaign.yaml")).on_start(start)
+    assert capsys.readouterr().err.splitlines()[-2:] == ["t is a map", "known before"]
