@@ -23,7 +23,7 @@ from genome.source.preprocess import preprocess
 from genome.source.regions import broken_token
 from genome.source.signature import entries
 from genome.source.slice import Item, find_entry, items, type_names
-from genome.source.surroundings import Surroundings
+from genome.source.surroundings import Surroundings, by_value
 from genome.source.typedefs import typedefs
 
 __all__ = ["SourceError", "entries", "parse_kernel"]
@@ -154,6 +154,7 @@ def _read(opened: Opened, constants: Mapping[str, int], named: Mapping[str, str]
         barrier_helpers=frozenset(n for item in functions if _may_synchronise(item.tokens) for n in item.names),
         moves=moves(part.entry.tokens[part.entry.body :]),
         typedefs=named,
+        by_value=by_value(opened.found),
     )
     return read_body(tree, encoded, around)
 

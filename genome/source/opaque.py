@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from pycparser import c_ast, c_generator
 
-from genome.ir.print_functions import CUDA_ONLY, PURE
 from genome.ir.print_tokens import Token, closing, render, tokenize
 from genome.ir.stmt import Opaque
 from genome.ir.types import VECTOR_TYPES
 from genome.source.encode import SCALAR_TYPES, Encoded, decode_words
 from genome.source.parse_expr import Names
+from genome.source.surroundings import Surroundings
 
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
 _NOT_NAMES = frozenset({"return", "case", "else", "goto", "const", "sizeof", "if", "for", "while", "switch", "do"})
@@ -23,8 +23,8 @@ _NOT_NAMES = frozenset({"return", "case", "else", "goto", "const", "sizeof", "if
 class OpaqueMaker:
     """Makes opaque statements: text with unique names, and what it may do."""
 
-    def __init__(self, names: Names, encoded: Encoded, barrier_helpers: frozenset[str]) -> None:
-        self.names, self.encoded, self.barrier_helpers = names, encoded, barrier_helpers
+    def __init__(self, names: Names, encoded: Encoded, around: Surroundings) -> None:
+        self.names, self.encoded, self.around = names, encoded, around
         self.generator = c_generator.CGenerator(reduce_parentheses=True)
 
     def node(self, node: c_ast.Node) -> Opaque:
@@ -48,12 +48,14 @@ class OpaqueMaker:
             new = self.names.find(token.text) if token.kind == "word" else None
             member = bool(renamed) and renamed[-1].text in (".", "->", "::")
             renamed.append(token._replace(text=new) if new and not member and new != token.text else token)
-        reads, writes = region_effects(renamed, self.names.arrays, self.names.visible() - set(declared))
+        reads, writes = region_effects(
+            renamed, self.names.arrays, self.names.visible() - set(declared), self.around.keeps
+        )
         if declared and _may_alias(tokens, declares[0]):
             self.names.aliases.update(dict.fromkeys(declared, self._reachable(renamed, reads)))
         reads, writes = self._through_aliases(reads), self._through_aliases(writes)
         words = {token.text for token in renamed}
-        barrier = bool(words & ({"__syncthreads", "return", "asm", "__asm__", "goto"} | self.barrier_helpers))
+        barrier = bool(words & ({"__syncthreads", "return", "asm", "__asm__", "goto"} | self.around.barrier_helpers))
         barrier = barrier or any(word.startswith("__sync") for word in words)
         text = _margin(render([renamed[0]._replace(space=""), *renamed[1:]]).strip())
         return Opaque(text, reads, writes, barrier, declared)
@@ -128,9 +130,9 @@ def _type_end(token: Token) -> bool:
 
 
 def region_effects(
-    tokens: Sequence[Token], arrays: set[str], visible: set[str]
+    tokens: Sequence[Token], arrays: set[str], visible: set[str], keeps: Callable[[str], bool]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(names read, names written) among the kernel's variables, in order.
+    """(names read, names written) among the kernel's variables, in order; ``keeps`` tells functions by value.
 
     A scalar is written when an assignment operator or ``&`` touches it, or when it is passed to a call that may take
     a reference. An array is taken as written when anything in the text is stored through it, or when it is passed on.
@@ -147,7 +149,7 @@ def region_effects(
         if (
             before in ("++", "--", "&")
             or _stored(tokens, position)
-            or _passed(tokens, position, callers[position])
+            or _passed(tokens, position, callers[position], keeps)
             or (name in arrays and before == "*")
         ):
             writes.setdefault(name)
@@ -156,20 +158,26 @@ def region_effects(
     return tuple(reads), tuple(writes)
 
 
-def _stored(tokens: Sequence[Token], position: int) -> bool:
-    """True if an assignment operator follows the name, its subscripts and its members."""
+def _end_of(tokens: Sequence[Token], position: int) -> int:
+    """Index behind a name, its subscripts and its members."""
     end = position + 1
     while end < len(tokens) and tokens[end].text in ("[", ".", "->"):
         end = closing(tokens, end) + 1 if tokens[end].text == "[" else end + 2
+    return end
+
+
+def _stored(tokens: Sequence[Token], position: int) -> bool:
+    """True if an assignment operator follows the name, its subscripts and its members."""
+    end = _end_of(tokens, position)
     return end < len(tokens) and tokens[end].text in _ASSIGN
 
 
-def _passed(tokens: Sequence[Token], position: int, caller: str) -> bool:
-    """True if the bare name is an argument of a call that may write it."""
-    if not caller or caller in PURE or caller in CUDA_ONLY:
+def _passed(tokens: Sequence[Token], position: int, caller: str, keeps: Callable[[str], bool]) -> bool:
+    """True if the variable or element is an argument of a call that may write it."""
+    if not caller or keeps(caller):
         return False
-    after = tokens[position + 1].text if position + 1 < len(tokens) else ""
-    return tokens[position - 1].text in ("(", ",") and after in (")", ",")
+    end = _end_of(tokens, position)
+    return tokens[position - 1].text in ("(", ",") and end < len(tokens) and tokens[end].text in (")", ",")
 
 
 def _callers(tokens: Sequence[Token]) -> list[str]:

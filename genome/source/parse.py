@@ -85,9 +85,9 @@ class _Reader:
 
     def __init__(self, names_: Names, encoded: Encoded, around: Surroundings, kernel: c_ast.Compound) -> None:
         self.names, self.encoded, self.barrier_helpers = names_, encoded, around.barrier_helpers
-        self.expr = ExprReader(names_)
+        self.expr = ExprReader(names_, around.keeps)
         self.decl = DeclReader(names_, self.expr, loop_variables(kernel))
-        self.opaque = OpaqueMaker(names_, encoded, self.barrier_helpers)
+        self.opaque = OpaqueMaker(names_, encoded, around)
         self.loops = LoopReader(names_, self.expr, self.decl.skipped, self.block, kernel)
 
     # ---- blocks

@@ -146,10 +146,15 @@ def _size_of(node: c_ast.Node) -> int | None:
 
 
 class ExprReader:
-    """Reads expressions without side effects; anything else raises Unsupported."""
+    """Reads expressions without side effects; anything else raises Unsupported.
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    Args:
+        names: Scopes and types.
+        keeps: Tells functions that cannot change the variables which they are called with.
+    """
+
+    def __init__(self, names: Names, keeps: Callable[[str], bool]) -> None:
+        self.names, self.keeps = names, keeps
 
     def read(self, node: c_ast.Node) -> Expr:
         """The IR expression.
@@ -278,10 +283,20 @@ class ExprReader:
             return self._dereference(args[0])
         if name in ATOMICS or name in BARRIERS or name in CUDA_ONLY or self.names.find(node.name.name):
             raise Unsupported(f"call of {name}")
+        if not self.keeps(name) and any(self._is_variable(arg) for arg in args):
+            raise Unsupported(f"reference argument of {name}")
         values = tuple(self.read(arg) for arg in args)
         if name not in PURE and any(isinstance(value, Var) and value.name in self.names.arrays for value in values):
             raise Unsupported(f"pointer argument of {name}")
         return Call(name, values)
+
+    def _is_variable(self, node: c_ast.Node) -> bool:
+        """True for what a reference can be bound to."""
+        while isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)):
+            node = node.name
+        if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+            return True
+        return isinstance(node, c_ast.ID) and self.names.find(node.name) is not None
 
 
 def plus(left: Expr, right: Expr, op: str = "+") -> Expr:

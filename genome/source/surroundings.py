@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from genome.ir.print_functions import CUDA_ONLY, PURE
+from genome.ir.print_tokens import split_commas
 from genome.source.slice import Item
+
+_VALUES = ("__", "make_", "tex", "surf")  # how CUDA's own functions begin that take values and plain pointers
+_PRINTING = frozenset({"printf", "assert"})
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,7 @@ class Surroundings:
         barrier_helpers: Functions of the file that may hold a barrier.
         moves: Name -> how often it is set as a whole after its declaration.
         typedefs: Other names of arithmetic types.
-        helpers: Functions of the file by name.
+        by_value: Functions and types of the file that change no variable which they are called with.
     """
 
     parameters: Mapping[str, str]
@@ -30,4 +35,26 @@ class Surroundings:
     barrier_helpers: frozenset[str] = frozenset()
     moves: Mapping[str, int] = field(default_factory=dict)
     typedefs: Mapping[str, str] = field(default_factory=dict)
-    helpers: Mapping[str, Item] = field(default_factory=dict)
+    by_value: frozenset[str] = frozenset()
+
+    def keeps(self, function: str) -> bool:
+        """True if a call cannot change the variables that it is given, but by their addresses."""
+        if function in PURE or function in CUDA_ONLY or function in _PRINTING or function.startswith(_VALUES):
+            return True
+        return function.partition("<")[0].rpartition("::")[2] in self.by_value
+
+
+def by_value(found: Iterable[Item]) -> frozenset[str]:
+    """Types, and functions of which none of that name takes a reference to what it may change."""
+    items = list(found)
+    changing = {name for item in items if item.kind == "function" and _changes(item) for name in item.names}
+    return frozenset(n for item in items if item.kind in ("function", "type") for n in item.names) - changing
+
+
+def _changes(item: Item) -> bool:
+    opened, closed = item.parameters
+    for group in split_commas(item.tokens[opened + 1 : closed]):
+        texts = {token.text for token in group}
+        if texts & {"&", "&&"} and ("const" not in texts or "*" in texts):
+            return True
+    return False

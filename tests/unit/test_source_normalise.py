@@ -419,3 +419,22 @@ def test_names_of_the_axis_stay_free_in_opaque_text() -> None:
     assert isinstance(opaque, Opaque)
     assert "i" in opaque.reads
     assert found.body[0] == Decl("j", "int", (), Var("i"))
+
+
+@pytest.mark.parametrize("call, written", [
+    ("int u = i; inc(u, 2.0f); y[u] = 0;", "u"),
+    ("int u = i; y[next(u)] = 0;", "u"),
+    ("change<float>(y[i], y[i + 1]);", "y"),
+    ("int u = i; from_a_missing_header(u); y[u] = 0;", "u"),
+])  # fmt: skip
+def test_variables_given_by_reference_are_written(call: str, written: str) -> None:
+    helpers = """__device__ void inc(int& a, float b) { a += 1; }  __device__ int next(int &a) { return ++a; }
+        template <typename T> __device__ void change(T& a, T& b) { T c = a; a = b; b = c; }"""
+    found = kernel(f"{INDEX} {call}", before=helpers)
+    assert any(isinstance(stmt, Opaque) and written in stmt.writes for stmt in flatten(found.body))
+
+
+def test_values_given_to_helpers_are_not_written() -> None:
+    found = kernel(f"{INDEX} int u = i; y[u] = square(x[u]) * __half2float(u);",
+                   before="__device__ float square(const float& a) { return a * a; }")  # fmt: skip
+    assert [stmt for stmt in flatten(found.body) if isinstance(stmt, Opaque)] == []
