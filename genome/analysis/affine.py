@@ -30,8 +30,15 @@ class NotAffine:
 
 def affine(expr: Expr, scope: Scope) -> AffineForm | NotAffine:
     """The affine form of an integer expression, or why it has none."""
-    resolved = scope.resolve(expr)
-    wrapping = _wrapping(resolved, scope)
+    known = scope.forms.get(expr)
+    if known is None:
+        known = scope.forms[expr] = _affine(scope.resolve(expr), scope)
+    assert isinstance(known, AffineForm | NotAffine)
+    return known
+
+
+def _affine(resolved: Expr, scope: Scope) -> AffineForm | NotAffine:
+    wrapping = _wrapping(resolved, scope) if _may_fall(resolved) else ""
     if wrapping:
         return NotAffine(wrapping)
     constant = Poly()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from genome.analysis.access import Access, AccessMode
 from genome.analysis.reductions import NotAReduction, find_reductions
@@ -53,12 +54,6 @@ class Sources:
     reads: frozenset[int] = frozenset()
     accumulators: frozenset[int] = frozenset()
 
-    def __or__(self, other: Sources) -> Sources:
-        return Sources(self.reads | other.reads, self.accumulators | other.accumulators)
-
-
-NOWHERE = Sources()
-
 
 class Flow:
     """The flow of values through the locals of a kernel, grown until nothing is added.
@@ -82,14 +77,15 @@ class Flow:
         for position, accumulator in enumerate(self.accumulators):
             self._accumulated.setdefault(accumulator.name, []).append(position)
         self._define(statements)
+        self._reach = self._closed()
 
     def of(self, expr: Expr, statement: int) -> Sources:
         """What reaches an expression of the statement at that position."""
-        return self._of(expr, statement, set())
+        return self._of(expr, statement)
 
     def inputs(self, accumulator: Accumulator) -> Sources:
         """What reaches the values that are combined into an accumulator."""
-        return self._of(accumulator.value, accumulator.statement, {accumulator.name})
+        return self._of(accumulator.value, accumulator.statement, accumulator.name)
 
     def products(self, accumulator: Accumulator) -> Iterator[tuple[Sources, ...]]:
         """The factors of each product among the terms that a sum takes up, locals looked through."""
@@ -97,15 +93,17 @@ class Flow:
 
     def moved(self, expr: Expr, statement: int) -> Access | None:
         """The element whose value the expression has unchanged, or None."""
-        match expr:
-            case Index(array, subscripts) if (statement, array, subscripts) in self._reads:
-                return self.accesses[self._reads[statement, array, subscripts]]
-            case Cast(_, operand):
-                return self.moved(operand, statement)
-            case Var(name) if len(self._at.get(name, ())) == 1 and name not in self._accumulated:
-                position, value = self._at[name][0]
-                return self.moved(value, position)
-        return None
+        seen: set[str] = set()
+        while isinstance(expr, Cast | Var):
+            if isinstance(expr, Cast):
+                expr = expr.operand
+                continue
+            if len(self._at.get(expr.name, ())) != 1 or expr.name in self._accumulated or expr.name in seen:
+                return None
+            seen.add(expr.name)
+            statement, expr = self._at[expr.name][0]
+        read = self._reads.get((statement, expr.array, expr.subscripts)) if isinstance(expr, Index) else None
+        return None if read is None else self.accesses[read]
 
     # ---- growing
 
@@ -122,28 +120,52 @@ class Flow:
                     value = stmt.value if stmt.op == "=" else Binary(stmt.op[:-1], stmt.target, stmt.value)
                     self._at.setdefault(name, []).append((position, value))
 
-    def _of(self, expr: Expr, statement: int, seen: set[str]) -> Sources:
-        match expr:
-            case Index(array, subscripts):
-                read = self._reads.get((statement, array, subscripts))
-                found = Sources(frozenset((read,))) if read is not None else NOWHERE
-                return found | self._through(array, seen) if self.scope.dims.get(array) else found
-            case Var(name):
-                return self._through(name, seen)
-        found = NOWHERE
-        for child in children(expr):
-            found |= self._of(child, statement, seen)
-        return found
+    def _of(self, expr: Expr, statement: int, but: str = "") -> Sources:
+        """What reaches an expression, the value of one name left out."""
+        own, names = self._direct(expr, statement)
+        for name in names:
+            if name != but:
+                own |= self._reach.get(name, 0)
+        found = [position for position in range(own.bit_length()) if own >> position & 1]
+        count = len(self.accesses)
+        return Sources(frozenset(position for position in found if position < count),
+                       frozenset(position - count for position in found if position >= count))  # fmt: skip
 
-    def _through(self, name: str, seen: set[str]) -> Sources:
-        """What reaches a local or a declared array; each name is followed once, however many paths lead to it."""
-        if name in seen:
-            return NOWHERE
-        seen.add(name)
-        found = Sources(accumulators=frozenset(self._accumulated.get(name, ())))
-        for position, value in self._at.get(name, ()):
-            found |= self._of(value, position, seen)
-        return found
+    def _direct(self, expr: Expr, statement: int) -> tuple[int, list[str]]:
+        """The reads of an expression itself, as bits of a number, and the names that it takes values from."""
+        reads = 0
+        names: list[str] = []
+        for node in _leaves(expr):
+            if isinstance(node, Index):
+                read = self._reads.get((statement, node.array, node.subscripts))
+                reads |= 0 if read is None else 1 << read
+            if not isinstance(node, Index) or self.scope.dims.get(node.array):
+                names.append(_local_name(node))
+        return reads, names
+
+    def _closed(self) -> dict[str, int]:
+        """What reaches each name: bits of accesses, and above them bits of accumulators; grown until nothing is added.
+
+        A kernel may have a thousand names that flow into each other, so that following each by itself would take long.
+        """
+        count = len(self.accesses)
+        reach = {name: sum(1 << count + position for position in found) for name, found in self._accumulated.items()}
+        steps: list[tuple[str, list[str]]] = []
+        for name, definitions in self._at.items():
+            for position, value in definitions:
+                own, names = self._direct(value, position)
+                reach[name] = reach.get(name, 0) | own
+                steps.append((name, names))
+        changed = True
+        while changed:
+            changed = False
+            for name, names in steps:
+                total = reach.get(name, 0)
+                for other in names:
+                    total |= reach.get(other, 0)
+                changed = changed or total != reach.get(name, 0)
+                reach[name] = total
+        return reach
 
     def _products(self, expr: Expr, statement: int, seen: frozenset[str]) -> Iterator[tuple[Sources, ...]]:
         match expr:
@@ -222,6 +244,14 @@ def _visited(body: Body, loops: tuple[str, ...]) -> Iterator[tuple[Stmt, tuple[s
 def _local_name(target: Expr) -> str:
     """Name of the variable or array that is set."""
     return target.name if isinstance(target, Var) else target.array if isinstance(target, Index) else ""
+
+
+@lru_cache(maxsize=16384)
+def _leaves(expr: Expr) -> tuple[Expr, ...]:
+    """Variables and array elements whose values make up the expression; what names the elements is left out."""
+    if isinstance(expr, Var | Index):
+        return (expr,)
+    return tuple(dict.fromkeys(leaf for child in children(expr) for leaf in _leaves(child)))
 
 
 def factors_of(expr: Expr) -> tuple[Expr, ...]:

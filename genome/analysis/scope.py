@@ -57,7 +57,20 @@ class Scope:
 
     def resolve(self, expr: Expr) -> Expr:
         """The expression with steady locals replaced by their values, and without casts that keep 32 bits."""
-        return rewrite(substitute(expr, self.definitions), self._strip)
+        found = self._resolved.get(expr)
+        if found is None:
+            found = self._resolved[expr] = rewrite(substitute(expr, self.definitions), self._strip)
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[Expr, Expr]:
+        """What ``resolve`` has found: analyses ask for the same expressions again and again."""
+        return {}
+
+    @cached_property
+    def forms(self) -> dict[Expr, object]:
+        """What ``genome.analysis.affine`` has found, for the same reason."""
+        return {}
 
     def _strip(self, node: Expr) -> Expr:
         if isinstance(node, Cast) and not node.rounds and canonical(node.ctype) in _SAME_WIDTH:
