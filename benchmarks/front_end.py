@@ -3,10 +3,14 @@
     python benchmarks/front_end.py [--draws 12] [--json FILE]
 
 For every example and both languages there are genomes of ten genes, drawn at random from what applies, and those of the
-opening book (of a GPU for CUDA, of a CPU for OpenCL). Each is lowered once, printing included, and its moves are listed
-once, after others of the same kernel, as in a campaign; parsing, preprocessing included, happens once a campaign and is
-repeated here. Given are medians in milliseconds, of the processor time of this process and of the wall clock: the first
-does not count what else runs on the machine.
+opening book (of a GPU for CUDA, of a CPU for OpenCL). Timed are, each once a genome and after others of the same kernel:
+
+* ``lower``: lowering, printing included, with no step of any genome remembered;
+* ``moves``: listing its moves, likewise;
+* ``lower child``: lowering it with one move more, after its moves were listed, as a campaign does.
+
+Parsing, preprocessing included, happens once a campaign and is repeated here. Given are medians in milliseconds, of the
+processor time of this process and of the wall clock: the first does not count what else runs on the machine.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache, partial
@@ -31,6 +35,7 @@ from genome.genes import Genome
 from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import Move, moves
+from genome.replay import progress
 from genome.source.frontend import parse_kernel
 from genome.spec import KernelSpec
 from genome.transforms.builtin import BUILTIN
@@ -98,8 +103,12 @@ def bench(spec: KernelSpec, draws: int) -> Iterator[Sample]:
         }
         for group, genomes in groups.items():
             for genome in genomes:
+                child = with_move(genome, moves(spec, genome, BUILTIN, target, LIMITS), rng)
+                progress.cache_clear()
                 yield timed(spec, "lower", target, group, partial(lower, spec, genome, BUILTIN, target, LIMITS))
+                progress.cache_clear()
                 yield timed(spec, "moves", target, group, partial(moves, spec, genome, BUILTIN, target, LIMITS))
+                yield timed(spec, "lower child", target, group, partial(lower, spec, child, BUILTIN, target, LIMITS))
 
 
 def timed(spec: KernelSpec, what: str, target: str, genomes: str, work: Callable[[], object]) -> Sample:
@@ -111,19 +120,24 @@ def timed(spec: KernelSpec, what: str, target: str, genomes: str, work: Callable
 
 
 def random_genome(spec: KernelSpec, target: Target, rng: np.random.Generator) -> Genome:
-    """A genome of ``GENES`` genes (fewer where not so many apply), each drawn from what applies on top of the others.
-
-    First a transform is drawn, then one of its sites: transforms of many sites do not crowd out the others.
-    """
+    """A genome of ``GENES`` genes (fewer where not so many apply), each drawn from what applies on top of the others."""
     genome = Genome()
     for _ in range(3 * GENES):
-        found = [move for move in moves(spec, genome, BUILTIN, target, LIMITS) if all(move.domain.values())]
-        if not found or len(genome.genes) == GENES:
-            break
-        name = rng.choice(sorted({move.transform.name for move in found}))
-        mine = [move for move in found if move.transform.name == name]
-        genome = genome.with_gene(random_gene(mine[int(rng.integers(len(mine)))], rng))
+        if len(genome.genes) < GENES:
+            genome = with_move(genome, moves(spec, genome, BUILTIN, target, LIMITS), rng)
     return genome
+
+
+def with_move(genome: Genome, found: Sequence[Move], rng: np.random.Generator) -> Genome:
+    """The genome with one of the moves: first a transform is drawn, then one of its sites, so that transforms of many
+    sites do not crowd out the others.
+    """
+    open_ = [move for move in found if all(move.domain.values())]
+    if not open_:
+        return genome
+    name = rng.choice(sorted({move.transform.name for move in open_}))
+    mine = [move for move in open_ if move.transform.name == name]
+    return genome.with_gene(random_gene(mine[int(rng.integers(len(mine)))], rng))
 
 
 def context(spec: KernelSpec, target: Target) -> AgentContext:

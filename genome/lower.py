@@ -44,13 +44,8 @@ def lower(
     source_form = _is_source_form(result)
     opencl = target is Target.OPENCL
     kernel = spec_kernel(spec, result.kernel.macros) if source_form else seal(result.kernel, closed=opencl)
-    kernel = replace(
-        kernel,
-        params=result.kernel.params,
-        launch_bounds=result.kernel.launch_bounds,
-        options=result.kernel.options,
-    )
-    kernel = replace(kernel, launch_bounds=_launch_bounds(spec, kernel))
+    bounds = _launch_bounds(spec, kernel, result.kernel.launch_bounds)
+    kernel = replace(kernel, params=result.kernel.params, launch_bounds=bounds, options=result.kernel.options)
     launch = _launch(spec, kernel, target)
     problem = _static_problem(kernel, launch, spec, limits, target, source_form)
     if problem is not None:
@@ -145,9 +140,9 @@ def shared_bytes(kernel: Kernel) -> int:
     return sum(prod(decl.dims) * ELEMENT_BYTES.get(canonical(decl.ctype), 8) for decl in (*kernel.shared, *inside))
 
 
-def _launch_bounds(spec: KernelSpec, kernel: Kernel) -> str:
+def _launch_bounds(spec: KernelSpec, kernel: Kernel, bound: str) -> str:
     """The launch bound, raised where a gene gave the block more threads than the user's own bound allows."""
-    bound, threads = kernel.launch_bounds, prod(block_of(spec, kernel))
+    threads = prod(block_of(spec, kernel))
     most = bound.split(",")[0].strip()
     own = threads == prod(spec.launch.block) and not (spec.launch.block_exprs and most.isdigit())
     kept = own or (most.isdigit() and int(most) >= threads)

@@ -117,21 +117,26 @@ _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.MULTILINE)
 _INDICES = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim)\b")
 
 
-@lru_cache(maxsize=64)
 def cooperates(kernel: Kernel) -> bool:
     """True if the kernel as the user wrote it may rely on which threads form a block or a warp: they share memory,
     synchronise or exchange values, in the body or in a helper.
     """
     if shared_arrays(kernel) or holds_barrier(kernel.body):
         return True
-    return any(_TOGETHER.search(text) for text in _words(kernel))
+    return _names_neighbours(kernel.prelude, kernel.verbatim, kernel.body)
+
+
+@lru_cache(maxsize=64)
+def _names_neighbours(prelude: str, verbatim: str, body: Body) -> bool:
+    """True if anything in them stands for what threads do together: the same for every shape of the block."""
+    return any(_TOGETHER.search(text) for text in _words(prelude, verbatim, body))
 
 
 def hard_codes_block(kernel: Kernel, block: tuple[int, int, int]) -> bool:
     """True if the kernel as the user wrote it asks where in the launch it is, but along a dimension with several
     threads never how large a block is there: a constant then stands for it.
     """
-    used = {index for text in _words(kernel) for index in _PLACE.findall(text)}
+    used = {index for text in _words(kernel.prelude, kernel.verbatim, kernel.body) for index in _PLACE.findall(text)}
     several = {dim for dim, threads in zip("xyz", block, strict=True) if threads > 1}
     return any(dim in several and ("blockDim", dim) not in used for _, dim in used)
 
@@ -141,10 +146,10 @@ def _own_text(prelude: str) -> str:
     return _INCLUDE.sub("", prelude)
 
 
-def _words(kernel: Kernel) -> Iterator[str]:
+def _words(prelude: str, verbatim: str, body: Body) -> Iterator[str]:
     """Texts, functions and variables of the kernel, helpers included."""
-    yield from (_own_text(kernel.prelude), kernel.verbatim)
-    for stmt in flatten(kernel.body):
+    yield from (_own_text(prelude), verbatim)
+    for stmt in flatten(body):
         if isinstance(stmt, Opaque):
             yield stmt.text
         for expr in expressions(stmt):

@@ -74,7 +74,7 @@ class Const(Expr):
 
     text: str
 
-    @property
+    @once
     def value(self) -> int | None:
         """Integer value of a plain decimal or hexadecimal literal, else None."""
         text = self.text.rstrip("uUlL")

@@ -82,6 +82,7 @@ def _arithmetic(words: list[str]) -> str:
     return f"unsigned {size}" if unsigned else size
 
 
+@lru_cache(maxsize=1024)
 def literal_type(text: str) -> str:
     """Type of a literal: ``2`` int, ``2u`` unsigned int, ``2.0`` double, ``2.0f`` float; "" when unknown.
 
