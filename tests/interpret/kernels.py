@@ -24,7 +24,8 @@ class Taste:
     Attributes:
         shared, barriers, atomics: Whether there are any.
         stores: Arrays that are written.
-        axes: Whether global indices are used.
+        axes: Whether global indices may be used.
+        indexed: Whether they always are, and nothing else of a thread's place in the launch.
         straight: Whether barriers stand at the top level or under uniform control only.
     """
 
@@ -33,6 +34,7 @@ class Taste:
     atomics: bool = True
     stores: tuple[str, ...] = ("y", "h")
     axes: bool = True
+    indexed: bool = False
     straight: bool = False
 
 
@@ -52,16 +54,21 @@ class _Writer:
         self.count += 1
         return f"{base}{self.count}"
 
+    @property
+    def places(self) -> list[str]:
+        """What tells a thread from others."""
+        return self.integers if self.taste.indexed else [*self.integers, "threadIdx.x", "threadIdx.y"]
+
     def put(self, depth: int, text: str) -> None:
         self.lines.append("    " * (depth + 1) + text)
 
     def whole(self) -> str:
         """An index: mostly affine and not negative, now and then neither."""
-        parts = [self.pick(*self.integers, "threadIdx.x", "threadIdx.y", "n", "0", "1")]
+        parts = [self.pick(*self.places, "n", "0", "1")]
         for _ in range(self.draw(st.integers(0, 2))):
             scale = self.pick("", "", "2 * ", "4 * ", "8 * ")
             sign = self.pick("+", "+", "+", "-")
-            parts.append(f"{sign} {scale}{self.pick(*self.integers, 'threadIdx.x', 'threadIdx.y', 'm', '1', '2', '3')}")
+            parts.append(f"{sign} {scale}{self.pick(*self.places, 'm', '1', '2', '3')}")
         text = " ".join(parts)
         wild = self.draw(st.integers(0, 9))
         if wild == 0:
@@ -86,8 +93,10 @@ class _Writer:
     def condition(self) -> str:
         """A condition; half of them the same for all threads."""
         if self.draw(st.booleans()):
-            return self.pick("n < m", "m > 1", "blockIdx.x == 0", "n == 2", "p[0] > 1")
-        left = self.pick("threadIdx.x", "threadIdx.y", *self.integers)
+            return self.pick(
+                "n < m", "m > 1", "m == 0" if self.taste.indexed else "blockIdx.x == 0", "n == 2", "p[0] > 1"
+            )
+        left = self.pick(*self.places)
         return f"{left} {self.pick('<', '==', '>=', '>')} {self.pick('0', '1', '2', 'n')}"
 
     def statement(self, depth: int, uniform: bool) -> None:
@@ -176,7 +185,7 @@ def kernels(draw: st.DrawFn, taste: Taste = Taste()) -> str:
         writer.put(0, "__shared__ float s[24];")
         writer.put(0, "__shared__ float t[4][9];")
         writer.put(0, "__shared__ int c[16];")
-    if taste.axes and draw(st.booleans()):
+    if taste.indexed or (taste.axes and draw(st.booleans())):
         writer.put(0, "int i = blockIdx.x * blockDim.x + threadIdx.x;")
         writer.integers.append("i")
         if draw(st.booleans()):

@@ -53,7 +53,7 @@ def key_of(fact: SharedRace | Dependence) -> Conflict:
     return Conflict(fact.name, fact.source_line, fact.sink_line, fact.hazard)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(kernels(Taste(straight=True)))
 def test_every_race_that_happens_is_told_and_every_proven_one_happens(text: str) -> None:
     kernel = parsed(text)
@@ -68,7 +68,7 @@ def test_every_race_that_happens_is_told_and_every_proven_one_happens(text: str)
         assert proven <= real, ([told[key] for key in proven - real], text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(kernels(Taste(barriers=False)))
 def test_every_dependence_between_iterations_is_told_with_its_distance(text: str) -> None:
     kernel = parsed(text)
@@ -86,7 +86,7 @@ def test_every_dependence_between_iterations_is_told_with_its_distance(text: str
                 assert distance is None or distances == {distance}, (mine[key], distances, text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(kernels(Taste(barriers=False, shared=False)))
 def test_every_dependence_between_threads_is_told(text: str) -> None:
     kernel = parsed(text)
