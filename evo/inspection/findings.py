@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from evo.inspection.facts import AccessView, ReuseView
+from evo.inspection.facts import AccessView, RaceView, ReuseView
 from evo.inspection.record import Finding, FindingKind, Inspection, Later
 from evo.inspection.words import at_lines, byte_count, figure, listed, spaced
 from genome.analysis.proof import Standing
@@ -25,18 +25,25 @@ def findings(seen: Inspection) -> tuple[Finding, ...]:
 
 
 def _correctness(seen: Inspection) -> Iterator[Finding]:
+    races: dict[tuple[str, bool], list[RaceView]] = {}
     for race in seen.races:
-        if race.proof.standing is Standing.PROVEN:
-            text = f"Threads race on {race.array} ({at_lines(race.lines)}): {race.proof.reason}."
-            yield Finding(FindingKind.CORRECTNESS, text, _lines(race.lines))
+        races.setdefault((race.array, race.proof.standing is Standing.PROVEN), []).append(race)
+    for (array, sure), group in races.items():
+        lines = _lines(line for race in group for line in race.lines)
+        proof = group[0].proof
+        if sure:
+            text = f"Threads race on {array} ({at_lines(lines)}): {proof.reason}."
+            yield Finding(FindingKind.CORRECTNESS, text, lines)
         else:
-            text = f"Whether threads race on {race.array} ({at_lines(race.lines)}) is not known: {race.proof.reason}."
-            yield Finding(FindingKind.DOUBT, text, _lines(race.lines), grant=race.proof.grant)
+            text = f"Whether threads race on {array} ({at_lines(lines)}) is not known: {proof.reason}."
+            yield Finding(FindingKind.DOUBT, text, lines, grant=proof.grant)
     unread = {region.line for region in seen.opaque}
     for barrier in seen.barriers:
         if not barrier.proof.holds and barrier.line not in unread:
-            text = f"Not all threads of a block may reach the barrier on line {barrier.line}: {barrier.proof.reason}."
-            yield Finding(FindingKind.CORRECTNESS, text, (barrier.line,), grant=barrier.proof.grant)
+            text = f"Whether all threads of a block reach the barrier on line {barrier.line} is not known"
+            yield Finding(
+                FindingKind.DOUBT, f"{text}: {barrier.proof.reason}.", (barrier.line,), grant=barrier.proof.grant
+            )
 
 
 def _blocked(seen: Inspection) -> Iterator[Finding]:

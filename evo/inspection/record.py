@@ -34,13 +34,13 @@ FORMAT = 1
 class FindingKind(StrEnum):
     """What a finding is about, the most pressing first."""
 
-    CORRECTNESS = "correctness"  # a race, or a barrier that not all threads reach
+    CORRECTNESS = "correctness"  # threads that surely race
     BLOCKED = "blocked"  # why little or nothing is offered
     GRANT = "grant"  # what an assumption would open
     MEMORY = "memory"  # how a warp touches memory
     ATOMIC = "atomic"  # threads that update the same elements
     REUSE = "reuse"  # elements that several threads or iterations read
-    DOUBT = "doubt"  # a race that cannot be excluded
+    DOUBT = "doubt"  # a race, or a barrier that not all threads reach, which cannot be excluded
     OPAQUE = "opaque"  # text that is not looked into
     DIVERGENCE = "divergence"  # threads of a warp that part
     GOOD = "good"  # what is as it should be

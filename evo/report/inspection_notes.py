@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evo.inspection.facts import LoopView
 from evo.inspection.record import Inspection
 from evo.inspection.words import agreement, listed, warp, wasteful
+from genome.analysis.proof import Standing
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def sees_notes(seen: Inspection) -> Notes:
             tone = "" if barrier.proof.holds else "warn"
             add(barrier.line, "barrier: " + ("all of the block" if barrier.proof.holds else barrier.proof.reason), tone)
     for race in seen.races:
-        add(max(race.lines), f"{race.array}: {race.proof.reason}", "warn")
+        sure = race.proof.standing is Standing.PROVEN
+        add(max(race.lines), f"{race.array}: threads {'race' if sure else 'may race, which is not known'}", "warn")
     for region in seen.opaque:
         add(region.line, f"not looked into: {region.why}", "warn")
     return notes

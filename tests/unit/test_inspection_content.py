@@ -242,19 +242,20 @@ __global__ void reverse(const float* x, float* y, int n) {
 
 
 @pytest.mark.parametrize(
-    ("between", "said"),
+    ("between", "kind", "said"),
     [
-        ("", "race on s (lines 5 and 7)"),
-        ("__syncthreads();", ""),
-        ("if (threadIdx.x < 7) __syncthreads();", "may reach the barrier on line 6"),
+        ("", FindingKind.CORRECTNESS, "Threads race on s (lines 5 and 7)"),
+        ("__syncthreads();", None, ""),
+        ("if (threadIdx.x < 7) __syncthreads();", FindingKind.DOUBT, "reach the barrier on line 6 is not known"),
     ],
 )
-def test_mistakes_come_before_everything_else(between: str, said: str, tmp_path: Path) -> None:
+def test_mistakes_come_first_and_doubts_are_told_as_such(
+    between: str, kind: FindingKind | None, said: str, tmp_path: Path
+) -> None:
     seen = written(tmp_path, RACE % between)
     check(seen)
-    wrong = [finding for finding in seen.findings if finding.kind is FindingKind.CORRECTNESS]
-    assert bool(wrong) == bool(said)
-    assert not said or (any(said in finding.text for finding in wrong) and seen.findings[0] in wrong)
+    wrong = [finding for finding in seen.findings if finding.kind in (FindingKind.CORRECTNESS, FindingKind.DOUBT)]
+    assert bool(wrong) == bool(said) and (not said or any(f.kind is kind and said in f.text for f in wrong))
 
 
 def test_an_order_is_told_once_for_a_loop_and_an_array(tmp_path: Path) -> None:
