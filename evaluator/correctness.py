@@ -200,13 +200,7 @@ def judge(
     if written is not None and poison is not None and defences.untouched:
         touched = ~written & ~poisoned(output, poison)
         if touched.any():
-            at = _index(int(np.argmax(touched)), expected.shape)
-            return Verdict(
-                Status.STRAY_WRITE,
-                f"stray write at {where}: {int(touched.sum())} elements of {name} changed that the original kernel "
-                f"leaves alone, first {name}[{at}]",
-                float("inf"),
-            )
+            return _changed(name, touched, expected.shape, where)
     if written is not None:
         output, values = np.where(written, output, 0), np.where(written, values, 0)
     errors = relative_errors(output, values, bound)
@@ -224,6 +218,14 @@ def judge(
         )
         return Verdict(Status.WRONG, text, worst)
     return Verdict(error=worst)
+
+
+def _changed(name: str, touched: NDArray[np.bool_], shape: tuple[int, ...], where: str) -> Verdict:
+    text = (
+        f"stray write at {where}: {int(touched.sum())} elements of {name} changed that the original kernel leaves "
+        f"alone, first {name}[{_index(int(np.argmax(touched)), shape)}]"
+    )
+    return Verdict(Status.STRAY_WRITE, text, float("inf"))
 
 
 def _glance(
