@@ -40,20 +40,29 @@ def accumulated(accumulator: Accumulator, flow: Flow) -> Iterator[Idiom]:
         yield _idiom(IdiomName.CONTRACTION, accumulator, results, factors, proven(reason, accumulator.line))
     elif pairs is not None:
         yield _idiom(IdiomName.ALL_PAIRS, accumulator, results, inputs, pairs)
-    elif not sliding:
-        yield _reduction(accumulator, results, moving, flow)
+    elif not sliding and not any(accumulator.loops[-1] in result.loops for result in _later(accumulator, results)):
+        yield from _reduction(accumulator, results, moving, flow)
 
 
-def _reduction(accumulator: Accumulator, results: Sequence[Access], moving: Sequence[Access], flow: Flow) -> Idiom:
-    blind = next((read for read in moving if read.form is None), None)
-    rows = any(_threads(read, flow) or _others(read, accumulator) for read in moving)
+def _later(accumulator: Accumulator, results: Sequence[Access]) -> list[Access]:
+    """Results that are stored by another statement than the one that combines."""
+    return [result for result in results if result.statement != accumulator.statement]
+
+
+def _reduction(
+    accumulator: Accumulator, results: Sequence[Access], moving: Sequence[Access], flow: Flow
+) -> Iterator[Idiom]:
+    """One result a row, or one of all; nothing where every thread combines the same elements for itself."""
     whole = bool(results) and all(result.form is not None and not _threads(result, flow) for result in results)
-    name = IdiomName.ROW_REDUCTION if rows and not whole else IdiomName.FULL_REDUCTION
-    reason = "each result combines elements of its own" if rows and not whole else "all elements go into one result"
+    if not whole and not any(_threads(read, flow) or _others(read, accumulator) for read in moving):
+        return
+    name = IdiomName.FULL_REDUCTION if whole else IdiomName.ROW_REDUCTION
+    reason = "all elements go into one result" if whole else "each result combines elements of its own"
     proof = proven(reason, accumulator.line)
+    blind = next((read for read in moving if read.form is None), None)
     if blind is not None:
         proof = doubted(f"{blind.array}: {blind.proof.reason}", blind.line)
-    return _idiom(name, accumulator, results, moving, proof)
+    yield _idiom(name, accumulator, results, moving, proof)
 
 
 def updated(access: Access, flow: Flow) -> Iterator[Idiom]:
@@ -140,13 +149,14 @@ def _moves(read: Access, loops: Sequence[str], flow: Flow) -> bool:
 
 def _threads(access: Access, flow: Flow) -> set[str]:
     """Variables that differ between threads and that the element depends on, through where a loop begins as well."""
+    kinds = flow.scope.kinds
     if access.form is None:
-        return set()
+        used = {name for part in access.subscripts for name in names(flow.scope.resolve(part))}
+        return {name for name in used if kinds.get(name, VariableKind.LOOP) is not VariableKind.LOOP}
     found = {term.variable for term in access.form.terms if term.kind is not VariableKind.LOOP}
     for term in access.form.terms:
         if term.kind is VariableKind.LOOP:
             start = flow.scope.resolve(flow.scope.loops[term.variable].lower)
-            kinds = flow.scope.kinds
             found |= {name for name in names(start) if kinds.get(name, VariableKind.LOOP) is not VariableKind.LOOP}
     return found
 
@@ -179,6 +189,8 @@ def _pairs(inputs: Sequence[Access], accumulator: Accumulator, flow: Flow) -> Pr
         for other in inputs:
             if own.array != other.array or own.form is None or other.form is None or own.form == other.form:
                 continue
+            if own.space is not MemorySpace.GLOBAL:
+                continue  # threads that share partial results are no pairs of elements
             loop = next((loop for loop in accumulator.loops if other.form.coefficient(loop).terms), None)
             mine = [term for term in own.form.terms if term.kind is not VariableKind.LOOP]
             if loop is None or _threads(other, flow) or own.form.coefficient(loop).terms or not mine:

@@ -16,6 +16,9 @@ from genome.ir.stmt import Assign
 def scanned(accumulator: Accumulator, inputs: Sequence[Access], results: Sequence[Access], flow: Flow) -> Idiom | None:
     """The scan that an accumulator makes: its value is stored in every iteration, or its loop ends at the result."""
     loop = accumulator.loops[-1]
+    same = [other for other in flow.accumulators if other.name == accumulator.name and other.loops == accumulator.loops]
+    if len(same) > 1:
+        return None  # a window that takes up elements at one end and drops them at the other
     for result in results:
         if result.form is None:
             continue

@@ -20,7 +20,7 @@ def slides(form: AffineForm, loops: Sequence[str], scope: Scope) -> tuple[str, s
         if term.kind is VariableKind.LOOP:
             continue
         for loop in loops:
-            factor = form.coefficient(loop)
+            factor = form.coefficient(loop).scaled(scope.loops[loop].step)
             if factor.terms and (factor == term.coefficient or _overlaps(term.coefficient, factor, loop, scope)):
                 return term.variable, loop
     return None

@@ -116,6 +116,9 @@ NEAR_MISSES: dict[str, list[tuple[str, str, str]]] = {
         (IN_OUT, "if (i < n) { float s = 0.0f; for (int q = 0; q < n; q++) s = x[i * n + q]; y[i] = s; }", _X),
     ],
     "full reduction": [
+        # every thread sums the weights for itself
+        ("const float* w, float* y, int n, int k", "if (i < n) { float s = 0.0f; for (int q = 0; q < k; q++) s += w[q]; "
+         "y[i] = s; }", _X),
         ("const float* x, float* t, int n", "if (i < n) atomicAdd(&t[i], x[i]);", _X),
         ("const float* x, float* t, int n", "if (i < n) atomicExch(&t[0], x[i]);", _X),
     ],
@@ -133,6 +136,9 @@ NEAR_MISSES: dict[str, list[tuple[str, str, str]]] = {
         (IN_OUT, "if (i < n / 2) y[i] = x[i] + x[i + n / 2];", _X),  # a butterfly
         ("const float* p, float* y, int n", "if (i < n) y[i] = p[3 * i] * p[3 * i + 1] + p[3 * i + 2];", _X),
         (IN_OUT, "if (i < n) { float s = 0.0f; for (int q = 0; q < 8; q++) s += x[i * 8 + q]; y[i] = s; }", _X),
+        # the block takes a tile in each iteration: its threads and the loop run along one dimension
+        (IN_OUT, "float s = 0.0f; for (int q = 0; q < n; q += 8) s += x[blockIdx.y + (q + threadIdx.y) * n]; y[0] = s;",
+         ""),
     ],
     "permutation": [
         (IN_OUT, "if (i < n) y[i] = x[i];", _X),  # a copy
@@ -148,10 +154,15 @@ NEAR_MISSES: dict[str, list[tuple[str, str, str]]] = {
         (IN_OUT, "if (i < n) { float s = 0.0f; for (int q = 0; q < n; q++) s += x[q * n + i]; "
          "for (int q = 0; q < n; q++) y[q * n + i] = x[q * n + i] / s; }", _X),
         ("int n, float* a", "if (i < n) for (int q = 1; q < n; q++) a[i * n + q] = a[i * n + q - 1] * 0.5f;", _X),
+        (IN_OUT, "if (i < n) { float s = 0.0f; for (int q = 4; q < n; q++) { s += x[i * n + q]; s -= x[i * n + q - 4]; "
+         "y[i * n + q] = s; } }", _X),  # a moving window
     ],
     "all pairs": [
         ("const float* p, const int* near, float* f, int n", "if (i < n) { float s = 0.0f; float me = p[i]; "
          "for (int q = 0; q < 8; q++) { float d = p[near[i * 8 + q]] - me; s += d * d; } f[i] = s; }", _X),
+        ("const float* x, float* y, int n", "__shared__ float part[64]; part[threadIdx.x] = x[threadIdx.x]; "
+         "__syncthreads(); float v = part[threadIdx.x]; for (int q = 1; q < 64; q++) v = fmaxf(v, part[q]); y[0] = v;",
+         ""),  # partial results
         ("const float* p, const float* o, float* f, int n", "if (i < n) { float s = 0.0f; float me = p[i]; "
          "for (int q = 0; q < n; q++) { float d = o[q] - me; s += d * d; } f[i] = s; }", _X),
     ],
