@@ -117,8 +117,8 @@ NEAR_MISSES: dict[str, list[tuple[str, str, str]]] = {
     ],
     "full reduction": [
         # every thread sums the weights for itself
-        ("const float* w, float* y, int n, int k", "if (i < n) { float s = 0.0f; for (int q = 0; q < k; q++) s += w[q]; "
-         "y[i] = s; }", _X),
+        ("const float* w, float* y, int n, int k", "if (i < n) { float s = 0.0f; for (int q = 0; q < k; q++) "
+         "s += w[q]; y[i] = s; }", _X),
         ("const float* x, float* t, int n", "if (i < n) atomicAdd(&t[i], x[i]);", _X),
         ("const float* x, float* t, int n", "if (i < n) atomicExch(&t[0], x[i]);", _X),
     ],
