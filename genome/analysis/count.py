@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Select, Unary, Var
@@ -31,6 +32,10 @@ class Count:
     denominator: int = 1
 
     def __add__(self, other: Count) -> Count:
+        if not other.numerator.terms:
+            return self
+        if not self.numerator.terms:
+            return other
         total = self.numerator.scaled(other.denominator) + other.numerator.scaled(self.denominator)
         return _reduced(total, self.denominator * other.denominator)
 
@@ -61,6 +66,7 @@ class Count:
         return whole if self.denominator == 1 else Binary("/", whole, Const(str(self.denominator)))
 
 
+@lru_cache(maxsize=1024)
 def whole(value: int) -> Count:
     """A constant count."""
     return Count(constant(value))

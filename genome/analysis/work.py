@@ -71,11 +71,8 @@ class _Counter:
         return self._sum([self._stmt(stmt) for stmt in body])
 
     def _sum(self, costs: Sequence[Cost]) -> Cost:
-        total = FREE
-        for cost in costs:
-            if cost is not FREE:
-                total += cost
-        return total
+        dear = [cost for cost in costs if cost is not FREE]
+        return sum(dear[1:], dear[0]) if dear else FREE
 
     def _stmt(self, stmt: Stmt) -> Cost:
         self.line = stmt.line
