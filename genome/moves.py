@@ -98,12 +98,15 @@ def survey(
     kernels = dict(replay(spec, genome, transforms, context).before)
     found: list[Move] = []
     refused: list[RefusedMove] = []
+    lines: dict[Site, int] = {}
     for transform, site in _places(spec, kernels, transforms, target, only):
         outcome = _outcome(transform, site, kernels[transform.phase], genome, context)
         if isinstance(outcome, Move):
             found.append(outcome)
         elif outcome is not None:
-            refused.append(replace(outcome, line=line_of(spec, kernels[Phase.NORMALISE], site)))
+            if site not in lines:
+                lines[site] = line_of(spec, kernels[Phase.NORMALISE], site)
+            refused.append(replace(outcome, line=lines[site]))
     return tuple(found), tuple(refused)
 
 
