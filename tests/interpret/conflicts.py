@@ -48,12 +48,21 @@ def _in_order(trace: Trace, one: Access, other: Access) -> Conflict:
 
 def shared_races(trace: Trace) -> set[Conflict]:
     """Accesses of shared arrays by different threads in one phase."""
+    return {conflict for conflict, shared in _in_one_phase(trace) if shared}
+
+
+def side_by_side(trace: Trace) -> set[Conflict]:
+    """Accesses of any array by different threads of a block in one phase."""
+    return {conflict for conflict, _ in _in_one_phase(trace)}
+
+
+def _in_one_phase(trace: Trace) -> Iterable[tuple[Conflict, bool]]:
     groups: dict[object, list[Access]] = defaultdict(list)
     for access in trace.accesses:
-        if "@" in access.memory:
-            groups[access.memory, access.element, access.phase].append(access)
-    return {_in_order(trace, one, other) for one, other in _pairs(groups.values())
-            if one.thread != other.thread and {one.kind, other.kind} not in ({"r"}, {"a"})}  # fmt: skip
+        groups[access.memory, access.element, access.block, access.phase].append(access)
+    for one, other in _pairs(groups.values()):
+        if one.thread != other.thread and {one.kind, other.kind} not in ({"r"}, {"a"}):
+            yield _in_order(trace, one, other), "@" in one.memory
 
 
 def between_threads(trace: Trace) -> set[Conflict]:

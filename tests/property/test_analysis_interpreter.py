@@ -91,7 +91,7 @@ MAPPED = {
     "a cascade": ("sum", "n=150", (gene("coarsen_blocked", "i", factor=2), gene("cascade", "total"))),
     "a turned store": ("transpose", "W=37,H=19", (gene("transpose_tile", "out", pad=1, width=1),)),
     "shared memory of the user": ("tiled", "M=9,N=11,K=10", ()),
-    "a halo": ("stencil", "W=19,H=18", (gene("shared_tile", "in", pad=0, transpose=0),)),
+    "a halo": ("stencil", "W=35,H=34", (gene("shared_tile", "in", pad=0, transpose=0),)),
 }  # fmt: skip
 
 
