@@ -3,7 +3,7 @@
     python benchmarks/front_end.py [--draws 12] [--json FILE]
 
 For every example and both languages there are genomes of ten genes, drawn at random from what applies, and those of the
-opening book (of a GPU for CUDA, of a CPU for OpenCL). Timed are, each once a genome and after others of the same kernel:
+opening book (of a GPU for CUDA, of a CPU for OpenCL). Timed once a genome, after others of the same kernel, are:
 
 * ``lower``: lowering, printing included, with no step of any genome remembered;
 * ``moves``: listing its moves, likewise;
@@ -120,7 +120,7 @@ def timed(spec: KernelSpec, what: str, target: str, genomes: str, work: Callable
 
 
 def random_genome(spec: KernelSpec, target: Target, rng: np.random.Generator) -> Genome:
-    """A genome of ``GENES`` genes (fewer where not so many apply), each drawn from what applies on top of the others."""
+    """A genome of ``GENES`` genes, each drawn from what applies on top of the others; fewer where no more apply."""
     genome = Genome()
     for _ in range(3 * GENES):
         if len(genome.genes) < GENES:
