@@ -25,9 +25,11 @@ def findings(seen: Inspection) -> tuple[Finding, ...]:
 
 
 def _correctness(seen: Inspection) -> Iterator[Finding]:
+    unread = {region.line for region in seen.opaque}
     races: dict[tuple[str, bool], list[RaceView]] = {}
     for race in seen.races:
-        races.setdefault((race.array, race.proof.standing is Standing.PROVEN), []).append(race)
+        if not unread.issuperset(race.lines):  # of unread text no more is known than that it is unread
+            races.setdefault((race.array, race.proof.standing is Standing.PROVEN), []).append(race)
     for (array, sure), group in races.items():
         lines = _lines(line for race in group for line in race.lines)
         proof = group[0].proof
@@ -37,7 +39,6 @@ def _correctness(seen: Inspection) -> Iterator[Finding]:
         else:
             text = f"Whether threads race on {array} ({at_lines(lines)}) is not known: {proof.reason}."
             yield Finding(FindingKind.DOUBT, text, lines, grant=proof.grant)
-    unread = {region.line for region in seen.opaque}
     for barrier in seen.barriers:
         if not barrier.proof.holds and barrier.line not in unread:
             text = f"Whether all threads of a block reach the barrier on line {barrier.line} is not known"

@@ -44,11 +44,14 @@ def sees_notes(seen: Inspection) -> Notes:
     for access in seen.accesses:
         if access.space in ("global", "shared") and access.coalescing:
             add(access.line, f"{access.mode} {access.array}: {warp(access)}", "warn" if wasteful(access) else "")
+    unread = {region.line for region in seen.opaque}
     for barrier in seen.barriers:
-        if barrier.line not in {region.line for region in seen.opaque}:
+        if barrier.line not in unread:
             tone = "" if barrier.proof.holds else "warn"
             add(barrier.line, "barrier: " + ("all of the block" if barrier.proof.holds else barrier.proof.reason), tone)
     for race in seen.races:
+        if unread.issuperset(race.lines):
+            continue
         sure = race.proof.standing is Standing.PROVEN
         add(max(race.lines), f"{race.array}: threads {'race' if sure else 'may race, which is not known'}", "warn")
     for region in seen.opaque:
