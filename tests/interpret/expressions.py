@@ -52,7 +52,7 @@ class Expressions:
                 self.types[stmt.var] = type_of(stmt.ctype)
             elif isinstance(stmt, Decl):
                 self.types[stmt.name] = type_of(stmt.ctype.replace("*", ""))
-                self.dims[stmt.name] = stmt.dims
+                self.dims[stmt.name] = stmt.dims or self.dims.get(stmt.name, ())  # a tail may have it as a scalar
                 if "*" in stmt.ctype:
                     self.pointers.add(stmt.name)
         self.shared = tuple(s for s in statements if isinstance(s, Decl) and s.space is Space.SHARED)
