@@ -16,14 +16,21 @@ from genome.source.parse_expr import Unsupported
 _MAX_SIMULATED = 4096
 _HALF = frozenset({"int", "unsigned int"})
 _HOLDS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "!=": int.__ne__}
+_FOLDED = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "/": int.__floordiv__}
 _NEXT = {"+": int.__add__, "-": int.__sub__, "<<": int.__lshift__, ">>": int.__rshift__}
 
 
 def literal(expr: Expr) -> int | None:
-    """Value of an integer literal, negative ones included; None for any other expression."""
+    """Value of an expression of integer literals; None for any other expression, and for what int does not hold."""
     if isinstance(expr, Unary) and expr.op == "-":
         inner = literal(expr.operand)
         return None if inner is None else -inner
+    if isinstance(expr, Binary) and expr.op in _FOLDED:
+        left, right = literal(expr.left), literal(expr.right)
+        if left is None or right is None or left < 0 or right < 0 or (expr.op == "/" and right == 0):
+            return None
+        value = _FOLDED[expr.op](left, right)
+        return value if 0 <= value < 2**31 else None
     return expr.value if isinstance(expr, Const) else None
 
 

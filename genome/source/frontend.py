@@ -9,7 +9,8 @@ from dataclasses import replace
 from pycparser import c_ast, c_parser
 
 from genome.ir.kernel import Kernel
-from genome.ir.print_tokens import Token, unbalanced
+from genome.ir.print_source import print_kernel
+from genome.ir.print_tokens import Token, tokenize, unbalanced
 from genome.source.constants import file_constants
 from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
@@ -19,12 +20,14 @@ from genome.source.normalise import normalise
 from genome.source.opaque import moves
 from genome.source.opening import Opened, open_kernel
 from genome.source.parse import Parsed, read_body
+from genome.source.prelude import prelude_text, still_needed
 from genome.source.preprocess import preprocess
 from genome.source.regions import broken_token
 from genome.source.signature import entries
 from genome.source.slice import Item, find_entry, items, type_names
-from genome.source.surroundings import Surroundings, by_value
+from genome.source.surroundings import Surroundings, by_value, defined_once
 from genome.source.typedefs import typedefs
+from genome.variant import Target
 
 __all__ = ["SourceError", "entries", "parse_kernel"]
 
@@ -75,7 +78,15 @@ def parse_opened(opened: Opened, path: str, launched: Launched | None = None) ->
         parsed = _read(opened, constants, named, encoded, tree)
         params = tuple(replace(param, ctype=named.get(param.ctype, param.ctype)) for param in opened.kernel.params)
         kernel = replace(opened.kernel, params=params, body=parsed.body, shared=parsed.shared)
-        return normalise(kernel, parsed, launched)
+        kernel = normalise(kernel, parsed, launched)
+        return _without_helpers(kernel, opened) if parsed.put_in else kernel
+
+
+def _without_helpers(kernel: Kernel, opened: Opened) -> Kernel:
+    """The kernel without the helpers that nothing calls any more."""
+    text = print_kernel(replace(kernel, prelude=""), Target.CUDA)
+    words = frozenset(token.text for token in tokenize(text) if token.kind == "word")
+    return replace(kernel, prelude=prelude_text(still_needed(opened.part, words), opened.missing))
 
 
 def entry_tokens(
@@ -154,6 +165,9 @@ def _read(opened: Opened, constants: Mapping[str, int], named: Mapping[str, str]
         barrier_helpers=frozenset(n for item in functions if _may_synchronise(item.tokens) for n in item.names),
         moves=moves(part.entry.tokens[part.entry.body :]),
         typedefs=named,
+        types=type_names(opened.found),
+        helpers=defined_once(part.prelude),
+        words=part.entry.words,
         by_value=by_value(opened.found),
     )
     return read_body(tree, encoded, around)

@@ -23,11 +23,13 @@ class Opened:
         found: Every item of its file.
         part: The kernel, instantiated, and the items that it needs.
         kernel: Its name, parameters, launch bounds and prelude; without a body.
+        missing: Included files that were not found.
     """
 
     found: tuple[Item, ...]
     part: Slice
     kernel: Kernel
+    missing: tuple[str, ...] = ()
 
 
 def open_kernel(
@@ -50,4 +52,4 @@ def open_kernel(
     part = slice_kernel(found, item)
     kernel = Kernel(entry, parameters(item, path), (), (), launch_bounds=launch_bounds(item),
                     prelude=prelude_text(part, pre.missing))  # fmt: skip
-    return Opened(found, part, kernel)
+    return Opened(found, part, kernel, pre.missing)

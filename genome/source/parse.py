@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from genome.ir.expr import Call, Const, Expr, Unary, Var
-from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY
+from genome.ir.print_functions import ATOMICS, BARRIERS
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -21,6 +21,7 @@ from genome.ir.stmt import (
 )  # fmt: skip
 from genome.ir.types import infer
 from genome.source.encode import OPAQUE, Encoded
+from genome.source.inline import MAX_TOKENS, Inliner, out_of_order
 from genome.source.jumps import Jump, jumps, structure
 from genome.source.loops import loop_variables
 from genome.source.moves import straight_moves
@@ -40,12 +41,14 @@ class Parsed:
         shared: Shared arrays (and dynamic ones, with the single extent 0).
         types: Type of every name.
         arrays: Names of arrays and pointers.
+        put_in: True if statements of helpers stand in the body.
     """
 
     body: Body
     shared: tuple[Decl, ...]
     types: Mapping[str, str]
     arrays: frozenset[str]
+    put_in: bool = False
 
 
 def read_body(block: c_ast.Compound, encoded: Encoded, around: Surroundings) -> Parsed:
@@ -57,12 +60,14 @@ def read_body(block: c_ast.Compound, encoded: Encoded, around: Surroundings) -> 
         around: What it is read in.
     """
     straight = straight_moves(block, around.moves)
-    reader = _Reader(_names(encoded, around, straight), encoded, around, block)
+    reader = _Reader(_names(encoded, around, straight), encoded, around, block, [MAX_TOKENS])
     body = reader.kernel(block.block_items or [])
     if reader.decl.lost:  # where one of them goes is not known: then they are not followed at all
-        reader = _Reader(_names(encoded, around, frozenset()), encoded, around, block)
+        reader = _Reader(_names(encoded, around, frozenset()), encoded, around, block, [MAX_TOKENS])
         body = reader.kernel(block.block_items or [])
-    return Parsed(body, tuple(reader.decl.shared), reader.names.types, frozenset(reader.names.arrays))
+    names_ = reader.names
+    put_in = reader.budget[0] < MAX_TOKENS
+    return Parsed(body, tuple(reader.decl.shared), names_.types, frozenset(names_.arrays), put_in)
 
 
 def _names(encoded: Encoded, around: Surroundings, straight: frozenset[str]) -> Names:
@@ -83,11 +88,21 @@ def _names(encoded: Encoded, around: Surroundings, straight: frozenset[str]) -> 
 class _Reader:
     """Reads statements; what the IR cannot hold becomes Opaque."""
 
-    def __init__(self, names_: Names, encoded: Encoded, around: Surroundings, kernel: c_ast.Compound) -> None:
-        self.names, self.encoded, self.barrier_helpers = names_, encoded, around.barrier_helpers
-        self.expr = ExprReader(names_, around.keeps)
+    def __init__(
+        self,
+        names_: Names,
+        encoded: Encoded,
+        around: Surroundings,
+        kernel: c_ast.Compound,
+        budget: list[int],
+        depth: int = 0,
+        result: str = "",
+    ) -> None:
+        self.names, self.budget, self.depth, self.result = names_, budget, depth, result
+        self.expr = ExprReader(names_, around)
         self.decl = DeclReader(names_, self.expr, loop_variables(kernel))
         self.opaque = OpaqueMaker(names_, encoded, around)
+        self.expr.put_in = Inliner(names_, around, self._helper, budget, depth).put_in
         self.loops = LoopReader(names_, self.expr, self.decl.skipped, self.block, kernel)
 
     # ---- blocks
@@ -118,8 +133,13 @@ class _Reader:
     def _item(self, node: c_ast.Node, unroll: int | None) -> Body:
         """The statements of one node, or one Opaque when any part of it is out of reach."""
         marks = len(self.decl.shared), set(self.names.used), len(self.names.scopes), dict(self.names.scopes[-1])
+        outer, self.expr.pending = self.expr.pending, []
         try:
-            return _placed(self._statement(node, unroll), node)
+            body = self._statement(node, unroll)
+            before = tuple(self.expr.pending)
+            if before and out_of_order(before, body):
+                raise Unsupported("order of calls")
+            return _placed((*before, *body), node)
         except Unsupported:
             del self.decl.shared[marks[0] :]
             del self.names.scopes[marks[2] :]
@@ -128,6 +148,18 @@ class _Reader:
             self.names.scopes[-1].clear()
             self.names.scopes[-1].update(marks[3])
             return _placed(self._opaque_with_jumps(node), node)
+        finally:
+            self.expr.pending = outer
+
+    def _helper(
+        self, names_: Names, encoded: Encoded, around: Surroundings, block: c_ast.Compound, result: str
+    ) -> Body:
+        """The statements of a helper that is put in."""
+        reader = _Reader(names_, encoded, around, block, self.budget, self.depth + 1, result)
+        body = tuple(s for node, unroll in _with_pragmas(block.block_items or []) for s in reader._item(node, unroll))
+        if reader.decl.shared or reader.decl.lost:
+            raise Unsupported("helper")
+        return body
 
     # ---- statements
 
@@ -155,9 +187,11 @@ class _Reader:
             case c_ast.FuncCall():
                 return self._call(node)
             case c_ast.ExprList():
-                return tuple(stmt for part in node.exprs for stmt in self._statement(part, None))
+                return tuple(stmt for part in node.exprs for stmt in self._item(part, None))
             case c_ast.Return(expr=None):
                 return (Jump("return"),)
+            case c_ast.Return() if self.result:
+                return (Assign(Var(self.result), self.expr.read(node.expr)), Jump("return"))
             case c_ast.Break():
                 return (Jump("break"),)
             case c_ast.Continue():
@@ -210,9 +244,8 @@ class _Reader:
             else:
                 element = self.expr.read(_deref(args[0]))
             return (ExprStmt(Call(name, (Unary("&", element), *(self.expr.read(arg) for arg in args[1:])))),)
-        if name in self.barrier_helpers or name in CUDA_ONLY:
-            raise Unsupported(f"call of {name}")
-        return (ExprStmt(self.expr.read(node)),)
+        value = self.expr.read(node)
+        return (ExprStmt(value),) if isinstance(value, Call) else ()  # a helper that was put in did its work
 
     # ---- opaque text
 

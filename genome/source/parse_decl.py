@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pycparser import c_ast
 
-from genome.ir.expr import Binary, Call, Const, Expr, Index, Var, integer
+from genome.ir.expr import Call, Const, Expr, Index, Var, integer
 from genome.ir.stmt import Assign, Body, Decl, Space, Stmt
 from genome.ir.types import VECTOR_TYPES, canonical, infer
 from genome.source.encode import AUTO
@@ -107,7 +107,7 @@ class DeclReader:
         pointer = self.expr.pointer(node.init) if node.init is not None else None
         if pointer is None or pointer[0] in self.names.moved:
             raise Unsupported("pointer")
-        return (self._bound(node.name, ctype, *pointer),)
+        return (self.names.pointer(node.name, ctype, *pointer),)
 
     def move(self, node: c_ast.Assignment) -> Body | None:
         """``p = q + 1;`` and ``p += n;`` in a straight line: a new pointer of that name. None for other variables.
@@ -126,13 +126,7 @@ class DeclReader:
         if pointer is None or pointer[0] in self.names.moved or len(self.names.scopes) > 1:
             raise Unsupported("pointer")
         self.lost = False
-        return (self._bound(name, ctype, *pointer),)
-
-    def _bound(self, name: str, ctype: str, base: str, offset: Expr) -> Decl:
-        unique = self.names.declare(name, canonical(ctype)[:-1], True)
-        self.names.pointers[unique] = ctype
-        value: Expr = Var(base) if offset == Const("0") else Binary("+", Var(base), offset)
-        return Decl(unique, ctype, (), value)
+        return (self.names.pointer(name, ctype, *pointer),)
 
     def _aggregate(self, ctype: str, init: c_ast.InitList) -> Expr:
         values = [self.expr.read(value) for value in init.exprs]

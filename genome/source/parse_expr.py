@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -10,8 +10,13 @@ from pycparser import c_ast
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer
 from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
+from genome.ir.stmt import Body, Decl, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
 from genome.source.encode import AUTO, is_constant_name
+from genome.source.surroundings import Surroundings
+
+PutIn = Callable[[str, "Sequence[c_ast.Node]", "ExprReader"], "tuple[Body, Expr]"]
+"""Name and arguments of a call -> statements that run before its value is asked for, and the value."""
 
 
 class Unsupported(Exception):
@@ -32,6 +37,8 @@ class Names:
         moved: Source names of pointers that are set again after their declaration, out of a straight line.
         straight: Source names of those that are set again in a straight line.
         pointers: Unique name -> type of each pointer: ``const float*``.
+        reserved: Names that the kernel itself uses, while a helper's are read.
+        pointees: Unique name of a pointer -> the one variable that it leads to.
         aliases: Unique names of references, pointers and closures that opaque text declares, with what they may reach.
     """
 
@@ -43,6 +50,8 @@ class Names:
     moved: frozenset[str] = frozenset()
     straight: frozenset[str] = frozenset()
     pointers: dict[str, str] = field(default_factory=dict)
+    reserved: frozenset[str] = frozenset()
+    pointees: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
 
@@ -69,7 +78,7 @@ class Names:
     def declare(self, name: str, ctype: str, array: bool) -> str:
         """Gives a local its unique name: its own, else ``name_2``, ``name_3``, ..."""
         unique, number = name, 2
-        while unique in self.used:
+        while unique in self.used or unique in self.reserved:
             unique, number = f"{name}_{number}", number + 1
         self.used.add(unique)
         self.constants.pop(name, None)  # the local hides a constant of that name
@@ -78,6 +87,13 @@ class Names:
         if array:
             self.arrays.add(unique)
         return unique
+
+    def pointer(self, name: str, ctype: str, base: str, offset: Expr) -> Decl:
+        """Declares a pointer into an array: ``array + offset`` for the normaliser to put into its uses."""
+        unique = self.declare(name, canonical(ctype)[:-1], True)
+        self.pointers[unique] = ctype
+        value: Expr = Var(base) if offset == Const("0") else Binary("+", Var(base), offset)
+        return Decl(unique, ctype, (), value)
 
 
 def type_name(node: c_ast.Node, mangled: Mapping[str, str]) -> str:
@@ -148,13 +164,15 @@ def _size_of(node: c_ast.Node) -> int | None:
 class ExprReader:
     """Reads expressions without side effects; anything else raises Unsupported.
 
-    Args:
-        names: Scopes and types.
-        keeps: Tells functions that cannot change the variables which they are called with.
+    Attributes:
+        pending: Statements that must run before what is read: those of helpers that were put in.
+        put_in: Gives the statements and the value of a helper's call; None where nothing may run ahead.
     """
 
-    def __init__(self, names: Names, keeps: Callable[[str], bool]) -> None:
-        self.names, self.keeps = names, keeps
+    def __init__(self, names: Names, around: Surroundings) -> None:
+        self.names, self.around = names, around
+        self.pending: list[Stmt] = []
+        self.put_in: PutIn | None = None
 
     def read(self, node: c_ast.Node) -> Expr:
         """The IR expression.
@@ -167,10 +185,12 @@ class ExprReader:
                 return Const(node.value)
             case c_ast.ID():
                 return self._name(node.name)
+            case c_ast.BinaryOp(op="&&" | "||"):
+                return Binary(node.op, self.read(node.left), self.in_place(node.right))
             case c_ast.BinaryOp():
                 return Binary(node.op, self.read(node.left), self.read(node.right))
             case c_ast.TernaryOp():
-                return Select(self.read(node.cond), self.read(node.iftrue), self.read(node.iffalse))
+                return Select(self.read(node.cond), self.in_place(node.iftrue), self.in_place(node.iffalse))
             case c_ast.ArrayRef():
                 return self._element(node)
             case c_ast.UnaryOp():
@@ -185,6 +205,18 @@ class ExprReader:
             case c_ast.FuncCall():
                 return self._call(node)
         raise Unsupported(type(node).__name__)
+
+    def in_place(self, node: c_ast.Node) -> Expr:
+        """The expression where nothing may run ahead of it: it may not be evaluated at all, or often.
+
+        Raises:
+            Unsupported: As ``read``.
+        """
+        kept, self.put_in = self.put_in, None
+        try:
+            return self.read(node)
+        finally:
+            self.put_in = kept
 
     def target(self, node: c_ast.Node) -> Expr:
         """What an assignment writes: a variable, an element or a member."""
@@ -206,7 +238,7 @@ class ExprReader:
 
     def _plain(self, name: str) -> str:
         """The name, unless it stands for other variables: what touches an alias stays opaque."""
-        if name in self.names.aliases:
+        if name in self.names.aliases or name in self.names.pointees:
             raise Unsupported(f"alias {name}")
         return name
 
@@ -225,10 +257,18 @@ class ExprReader:
         raise Unsupported(f"operator {node.op}")
 
     def _dereference(self, node: c_ast.Node) -> Expr:
+        pointee = self._pointee(node)
+        if pointee is not None:
+            return pointee
         pointer = self.pointer(node)
         if pointer is None:
             raise Unsupported("dereference")
         return Index(pointer[0], (pointer[1],))
+
+    def _pointee(self, node: c_ast.Node) -> Expr | None:
+        """The variable that a pointer leads to, if it can be but one."""
+        name = self.names.find(node.name) if isinstance(node, c_ast.ID) else None
+        return Var(self.names.pointees[name]) if name in self.names.pointees and name is not None else None
 
     def pointer(self, node: c_ast.Node) -> tuple[str, Expr] | None:
         """(array, offset in elements) of a pointer expression without casts, or None."""
@@ -258,6 +298,9 @@ class ExprReader:
         while isinstance(base, c_ast.ArrayRef):
             subscripts.insert(0, self.read(base.subscript))
             base = base.name
+        pointee = self._pointee(base)
+        if pointee is not None and subscripts == [Const("0")]:
+            return pointee
         if isinstance(base, c_ast.ID):
             name = self.names.find(base.name) or self.names.mangled.get(base.name, base.name)
             return Index(self._plain(name), tuple(subscripts))
@@ -283,12 +326,26 @@ class ExprReader:
             return self._dereference(args[0])
         if name in ATOMICS or name in BARRIERS or name in CUDA_ONLY or self.names.find(node.name.name):
             raise Unsupported(f"call of {name}")
-        if not self.keeps(name) and any(self._is_variable(arg) for arg in args):
+        mark = len(self.pending)
+        try:
+            return Call(name, self._values(name, args))
+        except Unsupported:
+            if self.put_in is None:
+                raise
+        del self.pending[mark:]
+        body, value = self.put_in(name, args, self)
+        self.pending += body
+        return value
+
+    def _values(self, name: str, args: Sequence[c_ast.Node]) -> tuple[Expr, ...]:
+        if name.partition("<")[0].rpartition("::")[2] in self.around.barrier_helpers:
+            raise Unsupported(f"barrier in {name}")
+        if not self.around.keeps(name) and any(self._is_variable(arg) for arg in args):
             raise Unsupported(f"reference argument of {name}")
         values = tuple(self.read(arg) for arg in args)
         if name not in PURE and any(isinstance(value, Var) and value.name in self.names.arrays for value in values):
             raise Unsupported(f"pointer argument of {name}")
-        return Call(name, values)
+        return values
 
     def _is_variable(self, node: c_ast.Node) -> bool:
         """True for what a reference can be bound to."""

@@ -97,7 +97,7 @@ class LoopReader:
         outside = [self._outside(variable, head, uses) for variable in head.variables]
         with self.names.scope():
             found = [self._inside(variable, known) for variable, known in zip(head.variables, outside, strict=True)]
-            bound = self.expr.read(head.bound)
+            bound = self.expr.in_place(head.bound)
             self.depth += 1
             body = self.block(head.body, jump)
             self.depth -= 1
@@ -172,7 +172,7 @@ class LoopReader:
 
     def _inside(self, variable: Variable, outside: _Outside) -> _Inside:
         name = self.names.declare(variable.name, outside.ctype, False)
-        return _Inside(name, variable.step.op, self.expr.read(variable.step.by), outside)
+        return _Inside(name, variable.step.op, self.expr.in_place(variable.step.by), outside)
 
     def _check(self, found: Sequence[_Inside], bound: Expr, body: Body, allowed: frozenset[str]) -> None:
         """Raises Unsupported unless nothing in the body changes how often it turns."""

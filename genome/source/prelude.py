@@ -33,6 +33,26 @@ def prelude_text(part: Slice, missing: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def still_needed(part: Slice, words: frozenset[str]) -> Slice:
+    """The slice without the functions that a body of these words does not reach.
+
+    Args:
+        part: A kernel and what it needs.
+        words: Of its body, now that the statements of some functions stand in it.
+    """
+    known = set(words).union(*(item.words for item in part.prelude if not _can_go(item)))
+    waiting = [item for item in part.prelude if _can_go(item)]
+    while reached := [item for item in waiting if known & set(item.names)]:
+        known.update(*(item.words for item in reached))
+        waiting = [item for item in waiting if item not in reached]
+    gone = {id(item) for item in waiting}
+    return replace(part, prelude=tuple(item for item in part.prelude if id(item) not in gone))
+
+
+def _can_go(item: Item) -> bool:
+    return item.kind == "function" and "operator" not in item.names
+
+
 def _qualified(used: Iterable[Item]) -> set[str]:
     """Names in front of ``::``."""
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,9 @@ class Surroundings:
         barrier_helpers: Functions of the file that may hold a barrier.
         moves: Name -> how often it is set as a whole after its declaration.
         typedefs: Other names of arithmetic types.
+        types: Names of the types of the file.
+        helpers: Functions that the file defines once, by name.
+        words: Every word of the kernel.
         by_value: Functions and types of the file that change no variable which they are called with.
     """
 
@@ -35,6 +39,9 @@ class Surroundings:
     barrier_helpers: frozenset[str] = frozenset()
     moves: Mapping[str, int] = field(default_factory=dict)
     typedefs: Mapping[str, str] = field(default_factory=dict)
+    types: frozenset[str] = frozenset()
+    helpers: Mapping[str, Item] = field(default_factory=dict)
+    words: frozenset[str] = frozenset()
     by_value: frozenset[str] = frozenset()
 
     def keeps(self, function: str) -> bool:
@@ -42,6 +49,13 @@ class Surroundings:
         if function in PURE or function in CUDA_ONLY or function in _PRINTING or function.startswith(_VALUES):
             return True
         return function.partition("<")[0].rpartition("::")[2] in self.by_value
+
+
+def defined_once(found: Iterable[Item]) -> dict[str, Item]:
+    """Functions by name, those left out that have several definitions."""
+    bodies = [item for item in found if item.kind == "function" and item.body >= 0]
+    counts = Counter(name for item in bodies for name in item.names)
+    return {name: item for item in bodies for name in item.names if counts[name] == 1}
 
 
 def by_value(found: Iterable[Item]) -> frozenset[str]:
