@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer
+from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer, walk
 from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
 from genome.ir.stmt import Body, Decl, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
@@ -343,7 +343,8 @@ class ExprReader:
         if not self.around.keeps(name) and any(self._is_variable(arg) for arg in args):
             raise Unsupported(f"reference argument of {name}")
         values = tuple(self.read(arg) for arg in args)
-        if name not in PURE and any(isinstance(value, Var) and value.name in self.names.arrays for value in values):
+        given = (node for value in values for node in walk(value))
+        if name not in PURE and any(isinstance(node, Var) and node.name in self.names.arrays for node in given):
             raise Unsupported(f"pointer argument of {name}")
         return values
 
