@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from evo.campaign_yaml import Document
 from evo.nearest import nearest
 from genome.ir.kernel import Param
-from genome.source.frontend import entries, parse_kernel
+from genome.replay import spec_kernel
+from genome.source.frontend import entries
 from genome.spec import ArgSpec, KernelSpec, Role, dtype_of
 
 
@@ -41,13 +42,9 @@ def check_signature(spec: KernelSpec, document: Document) -> None:
 
     Raises:
         CampaignError: At the first that does not.
-        SourceError: If the front end cannot read the kernel.
+        SourceError: If the file cannot be read, or the kernel is cut off. A body that cannot be parsed is none.
     """
-    tunable = tuple((macro.name, macro.values[0]) for macro in spec.tunables)
-    kernel = parse_kernel(
-        spec.source, spec.entry, path=spec.path, template_args=spec.template_args, defines=(*spec.defines, *tunable),
-        include_dirs=spec.include_dirs,
-    )  # fmt: skip
+    kernel = spec_kernel(spec)
     signature = ", ".join(param.name for param in kernel.params)
     for number, param in enumerate(kernel.params):
         if number >= len(spec.args):

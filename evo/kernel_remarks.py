@@ -14,14 +14,15 @@ from genome.analysis.uniformity import Levels
 from genome.analysis.uses import Use, uses
 from genome.replay import spec_kernel
 from genome.source.errors import SourceError
+from genome.source.frontend import parse_kernel
 from genome.spec import KernelSpec, Role
 
 
 def kernel_remarks(spec: KernelSpec) -> tuple[str, ...]:
-    """Remarks on the kernel itself; none where its body is not understood."""
+    """Remarks on the kernel itself: what of it was not understood, or else is wrong with it."""
     levels = _levels(spec)
     if levels is None:
-        return ()
+        return _unread(spec)
     kernel, accesses = levels.scope.kernel, collect(levels)
     never = {use.array for use in uses(kernel, accesses) if use.written is Use.NEVER}
     outputs = [arg.name for arg in spec.args if arg.role is not Role.IN and arg.name in never]
@@ -29,6 +30,21 @@ def kernel_remarks(spec: KernelSpec) -> tuple[str, ...]:
              f"{race.proof.reason}" for race in shared_races(levels, accesses)
              if race.proof.standing is Standing.PROVEN]  # fmt: skip
     return (*races[:1], *(f"output {name} is never written by the kernel" for name in outputs))
+
+
+def _unread(spec: KernelSpec) -> tuple[str, ...]:
+    """Why the body stays text, in the front end's words."""
+    if not spec.source:
+        return ()
+    tunables = tuple((macro.name, macro.values[0]) for macro in spec.tunables)
+    try:
+        parse_kernel(
+            spec.source, spec.entry, path=spec.path, template_args=spec.template_args,
+            defines=(*spec.defines, *tunables), include_dirs=spec.include_dirs,
+        )  # fmt: skip
+    except SourceError as error:
+        return (str(error),)
+    return ()
 
 
 def _levels(spec: KernelSpec) -> Levels | None:

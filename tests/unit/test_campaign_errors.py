@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from urllib.parse import unquote
@@ -282,10 +283,17 @@ def test_missing_file_says_how_to_make_one(tmp_path: Path) -> None:
         load_campaign(tmp_path / "campaign.yaml")
 
 
-def test_unparsable_kernel_names_its_line(folder: Path) -> None:
+def test_a_kernel_that_is_cut_off_names_its_line(folder: Path) -> None:
     (folder / "kernel.cu").write_text(KERNEL.replace("sum;\n  }", "sum;\n"))
     with pytest.raises(SourceError, match=r"kernel\.cu:\d+: "):
         load_campaign(folder / "campaign.yaml")
+
+
+def test_a_body_out_of_reach_is_tuned_as_text_with_a_remark(folder: Path) -> None:
+    (folder / "kernel.cu").write_text(KERNEL.replace("sum;\n  }", "sum;\n  int q = ;\n  }"))
+    campaign = load_campaign(folder / "campaign.yaml")
+    remarks = [note for note in campaign.notes if "cannot parse" in note]
+    assert len(remarks) == 1 and re.search(r"kernel\.cu:\d+: .*macros, block shape and options are tuned", remarks[0])
 
 
 def test_database_url_from_the_environment_is_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
