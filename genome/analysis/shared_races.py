@@ -21,6 +21,8 @@ from genome.analysis.trial import Runs, trial
 from genome.analysis.uniformity import Levels, agrees
 from genome.ir.stmt import Barrier, Body, If, Loop, Stmt
 
+_EFFORT = 150_000  # executions that are compared for one kernel
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -66,6 +68,7 @@ class _Judge:
         self.scope = scope
         self.sides: dict[int, Side] = {}
         self.runs: dict[int, Runs] = {}
+        self.left = _EFFORT
         self.dims = [f"threadIdx.{dim}" for dim in _block_dims(scope)]
         self.blocks = frozenset(name for name, kind in scope.kinds.items() if kind is VariableKind.BLOCK)
         self.blocks |= {_base(axis.name) for axis in scope.kernel.axes}
@@ -82,7 +85,8 @@ class _Judge:
         if not doubt:
             return None
         line = pair.second.line
-        tried = trial(self._runs(pair.first), self._runs(pair.second), pair.relation)
+        tried = trial(self._runs(pair.first), self._runs(pair.second), pair.relation) if self.left > 0 else None
+        self.left -= tried.executions if tried is not None else 0
         if tried is not None and not tried.met:
             return None
         if tried is not None and tried.sure:

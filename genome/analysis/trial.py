@@ -5,13 +5,13 @@ A trial finds the two threads that meet; where nothing had to be guessed, it als
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from genome.analysis.access import Access, Guard
-from genome.analysis.count import evaluate
+from genome.analysis.formulas import Formula, Unknown, Values, formula
 from genome.analysis.meeting import Relation, Side
 from genome.analysis.scope import Block, Scope
 from genome.ir.expr import Binary, Expr, conjuncts
@@ -20,8 +20,8 @@ from genome.ir.types import infer, join
 
 _MOST = 12_000  # executions of an access that are tried
 
-_Values = Mapping[str, int]
 _Key = tuple[int, ...]
+_Truth = Callable[[Values], bool | None]
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,12 @@ class Trial:
     Attributes:
         met: Names two threads that touch one element; empty where none do.
         sure: True if both certainly execute the accesses; else ``met`` is a possibility.
+        executions: How many were compared.
     """
 
     met: str
     sure: bool
+    executions: int
 
 
 def trial(first: Runs, second: Runs, relation: Relation) -> Trial | None:
@@ -55,7 +57,7 @@ def trial(first: Runs, second: Runs, relation: Relation) -> Trial | None:
     met = _meeting(_keyed(first, ones, start, tied, [0] * len(tied)),
                    _keyed(second, others, (0,) * len(start), tied, moved))  # fmt: skip
     sure = not first.guessed and not second.guessed and not first.opaque
-    return Trial(first.named(*met) if met else "", sure)
+    return Trial(first.named(*met) if met else "", sure, len(ones) + len(others))
 
 
 _Element = tuple[int, ...]
@@ -108,10 +110,6 @@ def _of_block(factors: Mapping[str, int]) -> dict[str, int]:
     return {name: factor for name, factor in factors.items() if name.startswith("block")}
 
 
-class _Unknown(Exception):
-    """A bound or an index has no known value, or there are too many to try."""
-
-
 class Runs:
     """The executions of one access in a block, listed once.
 
@@ -124,9 +122,9 @@ class Runs:
 
     def __init__(self, access: Access, side: Side, scope: Scope) -> None:
         self.access, self.side, self.scope = access, side, scope
-        self.guards = [(guard, tuple(self._term(term) for term in conjuncts(guard.condition)))
+        self.guards = [(guard, tuple(self._truth(term) for term in conjuncts(guard.condition)))
                        for guard in access.guards]  # fmt: skip
-        self.subscripts = [scope.resolve(part) for part in access.subscripts]
+        self.subscripts = [formula(scope.resolve(part)) for part in access.subscripts]
         self.guessed = False
         self.opaque = any(isinstance(stmt, Opaque) for stmt in flatten(scope.kernel.whole))
         self._listed: dict[bool, list[_Execution] | None] = {}
@@ -136,7 +134,7 @@ class Runs:
         if by_digits not in self._listed:
             try:
                 self._listed[by_digits] = list(self._list(by_digits))
-            except _Unknown:
+            except Unknown:
                 self._listed[by_digits] = None
         return self._listed[by_digits]
 
@@ -149,11 +147,11 @@ class Runs:
     def _list(self, by_digits: bool) -> Iterator[_Execution]:
         block = self.scope.block
         if block is None or not self.access.subscripts:
-            raise _Unknown
+            raise Unknown
         fixed = {f"blockDim.{dim}": extent for dim, extent in zip("xyz", block, strict=True)}
         loops = [self._iterations(name, fixed) for name in self.access.loops]
         if prod(block) * prod(len(values) for values in loops) > _MOST:
-            raise _Unknown
+            raise Unknown
         for z, y, x in product(*(range(extent) for extent in reversed(block))):
             fixed |= {"threadIdx.x": x, "threadIdx.y": y, "threadIdx.z": z}
             for turns in product(*loops):
@@ -161,32 +159,18 @@ class Runs:
                 if all(self._holds(guard, terms, values) for guard, terms in self.guards):
                     yield self._element(values, by_digits), turns, (x, y, z)
 
-    def _iterations(self, name: str, fixed: _Values) -> range:
+    def _iterations(self, name: str, fixed: Values) -> range:
         loop = self.scope.loops[name]
-        low, high = evaluate(loop.lower, fixed), evaluate(loop.upper, fixed)
-        if low is None or high is None:
-            raise _Unknown
-        return range(low, high, loop.step)
+        return range(formula(loop.lower)(fixed), formula(loop.upper)(fixed), loop.step)
 
-    def _element(self, values: _Values, by_digits: bool) -> _Element:
+    def _element(self, values: Values, by_digits: bool) -> _Element:
         place = self.side.place
         if by_digits and not isinstance(place, str):
             return tuple(_sum(digit.factors, values) for digit in place.digits)
-        found = [evaluate(part, values) for part in self.subscripts]
-        if any(number is None for number in found):
-            raise _Unknown
-        return tuple(number or 0 for number in found)
+        return tuple(subscript(values) for subscript in self.subscripts)
 
-    def _term(self, term: Expr) -> tuple[Expr, bool]:
-        """(the condition in names that have values, is it a comparison of unsigned numbers)."""
-        resolved = self.scope.resolve(term)
-        if not isinstance(resolved, Binary):
-            return resolved, False
-        kind = join(*(infer(side, self.scope.types) for side in (resolved.left, resolved.right)))
-        return resolved, kind.startswith(("unsigned", "size_t"))
-
-    def _holds(self, guard: Guard, terms: Sequence[tuple[Expr, bool]], values: _Values) -> bool:
-        found = [self._truth(term, unsigned, values) for term, unsigned in terms]
+    def _holds(self, guard: Guard, terms: Sequence[_Truth], values: Values) -> bool:
+        found = [term(values) for term in terms]
         if guard.holds:
             known = [truth for truth in found if truth is not None]
             self.guessed |= len(known) < len(found)
@@ -196,29 +180,38 @@ class Runs:
         self.guessed |= None in found
         return None in found
 
-    @staticmethod
-    def _truth(term: Expr, unsigned: bool, values: _Values) -> bool | None:
+    def _truth(self, term: Expr) -> _Truth:
         """Whether a condition holds; unsigned comparisons of negative numbers are not followed."""
-        value = evaluate(term, values)
-        if unsigned and isinstance(term, Binary):
-            sides = (evaluate(term.left, values), evaluate(term.right, values))
-            if any(side is None or side < 0 for side in sides):
+        resolved = self.scope.resolve(term)
+        value = formula(resolved)
+        sides: tuple[Formula, ...] = ()
+        if isinstance(resolved, Binary):
+            parts = (resolved.left, resolved.right)
+            kind = join(*(infer(side, self.scope.types) for side in parts))
+            if kind.startswith(("unsigned", "size_t")):
+                sides = tuple(formula(side) for side in parts)
+
+        def truth(values: Values) -> bool | None:
+            try:
+                return None if any(side(values) < 0 for side in sides) else bool(value(values))
+            except Unknown:
                 return None
-        return None if value is None else bool(value)
+
+        return truth
 
 
-def _sum(factors: Mapping[str, int], values: _Values) -> int:
+def _sum(factors: Mapping[str, int], values: Values) -> int:
     """The running part of a digit; what is the same in the whole block counts as zero.
 
     Raises:
-        _Unknown: If another variable stands in it.
+        Unknown: If another variable stands in it.
     """
     total = 0
     for name, factor in factors.items():
         if name in values:
             total += factor * values[name]
         elif name not in _of_block(factors):
-            raise _Unknown
+            raise Unknown
     return total
 
 
