@@ -35,6 +35,7 @@ from genome.variant import Target
 PLAIN = frozenset({"macro", "block_shape", "restrict", "fast_math", "launch_bounds", "specialise"})
 """Transforms that leave the statements as they are: options, qualifiers, macros, the launch's block."""
 
+_LIBRARY = re.compile(r"\.(global|extern).* _ZN4cuda")  # constants of CUDA's standard library, used or not
 _BLOCKS = {0: (256, 1, 1), 1: (256, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
 _SIZE = 4096
 
@@ -126,7 +127,7 @@ class Examiner:
 def comparable(ptx: str) -> list[str]:
     """Lines of PTX that a compiler acts upon."""
     lines = (re.sub(r"//.*", "", line).strip() for line in ptx.splitlines())
-    return [line for line in lines if line and line != "\0"]
+    return [line for line in lines if line and line != "\0" and not _LIBRARY.match(line)]
 
 
 @contextmanager

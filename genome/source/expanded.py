@@ -14,7 +14,7 @@ _KINDS = {
     "CPP_STRING": "string",
     "CPP_CHAR": "string",
 }
-_BLANK = frozenset({"CPP_WS", "CPP_LINECONT", "CPP_COMMENT1", "CPP_COMMENT2"})
+_BLANK = frozenset({"CPP_WS", "CPP_LINECONT"})
 _JOINED = frozenset({"<<<", ">>>", "->*", "::", "..", "...", "^="})
 _PREFIXES = frozenset({"u8", "u", "U", "L"})
 

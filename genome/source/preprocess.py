@@ -15,6 +15,7 @@ from pcpp import Action, OutputDirective, Preprocessor
 from genome.ir.print_tokens import Token, closing, render
 from genome.source.errors import SourceError
 from genome.source.expanded import own_tokens
+from genome.source.lexing import Piece, lines_of, pieces
 
 PREDEFINED: tuple[tuple[str, str], ...] = (
     ("__CUDACC__", "1"), ("__CUDA_ARCH__", "800"), ("__NVCC__", "1"), ("__cplusplus", "201703L"),
@@ -130,6 +131,12 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         self.missing: list[str] = []
         self.expanded = 0
         self.line_directive = "#line"
+
+    def tokenize(self, text: str) -> list[Piece]:
+        return list(pieces(text, ""))
+
+    def group_lines(self, input: str, abssource: str) -> Iterator[list[Piece]]:
+        return lines_of(input, abssource)
 
     def expand_macros(self, tokens: list[Any], expanding_from: list[str] = []) -> list[Any]:  # noqa: B006 - as in pcpp
         result: list[Any] = super().expand_macros(tokens, expanding_from)

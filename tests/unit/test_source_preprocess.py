@@ -58,5 +58,6 @@ def test_unroll_pragmas_stay_in_included_files_too(tmp_path: Path) -> None:
 def test_what_a_compiler_brings_itself() -> None:
     assert texts("#if defined(__has_include) && __has_include(<nvml.h>)\nyes\n#else\nno\n#endif") == ["no"]
     assert texts("x = UINT8_C(9) + ULLONG_MAX;") == ["x", "=", "9", "+", "18446744073709551615ull", ";"]
+    assert texts("#if ULLONG_MAX == 18446744073709551615ull && 0x10UL == 16\nyes\n#endif") == ["yes"]
     assert texts("x = UINT64_C(5) + INT32_C(6);") == ["x", "=", "5ull", "+", "6", ";"]
     assert texts("\ufeff#ifdef A\n#endif\nint register r;") == ["int", "r", ";"]
