@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from pycparser import c_ast, c_parser
 
@@ -28,7 +29,7 @@ from genome.ir.stmt import (
     writes,
     written_names,
 )
-from genome.ir.types import canonical
+from genome.ir.types import canonical, infer
 from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
 from genome.source.jumps import jumps, structure
@@ -39,12 +40,14 @@ from genome.source.parse_expr import ExprReader, Names, Unsupported
 from genome.source.signature import parameters
 from genome.source.slice import Item
 from genome.source.surroundings import Surroundings
-from genome.source.templates import instantiate
+from genome.source.templates import instantiate, parameter_names
 
 _MAX_DEPTH = 4
 MAX_TOKENS = 8000
 _QUALIFIERS = frozenset({"static", "inline", "__inline__", "__forceinline__", "__noinline__", "__device__", "__host__",
                          "constexpr", "const", "extern", '"C"', "template"})  # fmt: skip
+
+_DECORATION = frozenset({"const", "volatile", "restrict", "__restrict__", "__restrict", "&"})
 
 Reading = Callable[[Names, Encoded, Surroundings, c_ast.Compound, str], Body]
 """Reads a function's block with these names; the last argument is the variable for its result, or ""."""
@@ -83,7 +86,7 @@ class Inliner:
         Raises:
             Unsupported: If the function cannot be put in.
         """
-        function = self._function(name)
+        function = self._function(name, args, expr)
         if self.depth >= _MAX_DEPTH or len(function.params) != len(args):
             raise Unsupported(f"call of {name}")
         straight = straight_moves(function.block, function.moves)
@@ -141,17 +144,37 @@ class Inliner:
             return self.names.pointees.get(self.names.find(arg.name) or "", "")
         return ""
 
-    def _function(self, name: str) -> _Function:
+    def _function(self, name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> _Function:
         base, _, arguments = name.partition("<")
         item = self.around.helpers.get(base.rpartition("::")[2])
         if item is None or len(item.tokens) > self.budget[0]:
             raise Unsupported(f"call of {name}")
         self.budget[0] -= len(item.tokens)
         given = [render(group).strip() for group in split_commas(tokenize(arguments)[:-1])] if arguments else []
+        if len(given) < len(parameter_names(item)):
+            given = self._deduced(item, given, args, expr)
         try:
             return _opened(instantiate(item, given, ""), self.around)
         except (SourceError, c_parser.ParseError) as error:
             raise Unsupported(f"call of {name}") from error
+
+    def _deduced(self, item: Item, given: list[str], args: Sequence[c_ast.Node], expr: ExprReader) -> list[str]:
+        """Template arguments: those given, and the types that the arguments of the call have."""
+        wanted = [name for name, _ in parameter_names(item)]
+        known = dict(zip(wanted, given, strict=False))
+        opened, closed = item.parameters
+        for group, arg in zip(split_commas(item.tokens[opened + 1 : closed]), args, strict=False):
+            words = [token.text for token in group[:-1] if token.text not in _DECORATION]
+            if words and words[0] in wanted and words[0] not in known and words[1:] in ([], ["*"]):
+                ctype = self._type_behind(arg, expr) if words[1:] else infer(expr.in_place(arg), self.names.types)
+                if ctype:
+                    known[words[0]] = ctype
+        return [known[name] for name in takewhile(known.__contains__, wanted)]
+
+    def _type_behind(self, arg: c_ast.Node, expr: ExprReader) -> str:
+        pointee = self._pointee(arg, expr)
+        pointer = None if pointee else expr.pointer(arg)
+        return self.names.types.get(pointee or (pointer[0] if pointer else ""), "")
 
 
 def _opened(item: Item, around: Surroundings) -> _Function:

@@ -55,7 +55,9 @@ class OpaqueMaker:
             self.names.aliases.update(dict.fromkeys(declared, self._reachable(renamed, reads)))
         reads, writes = self._through_aliases(reads), self._through_aliases(writes)
         words = {token.text for token in renamed}
-        barrier = bool(words & ({"__syncthreads", "return", "asm", "__asm__", "goto"} | self.around.barrier_helpers))
+        barrier = bool(
+            words & ({"__syncthreads", "sync", "return", "asm", "__asm__", "goto"} | self.around.barrier_helpers)
+        )
         barrier = barrier or any(word.startswith("__sync") for word in words)
         text = _margin(render([renamed[0]._replace(space=""), *renamed[1:]]).strip())
         return Opaque(text, reads, writes, barrier, declared)

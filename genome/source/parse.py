@@ -226,12 +226,12 @@ class _Reader:
         return (*inner, Assign(target, last.value))
 
     def _call(self, node: c_ast.FuncCall) -> Body:
+        if self._synchronises(node):
+            return (Barrier(),)
         if not isinstance(node.name, c_ast.ID):
             raise Unsupported("method call")
         name = node.name.name
         args = node.args.exprs if node.args else []
-        if name in BARRIERS and not args:
-            return (Barrier(),)
         if name == OPAQUE:
             return (self.opaque.region(int(args[0].value)),)
         if name in ATOMICS:
@@ -246,6 +246,21 @@ class _Reader:
             return (ExprStmt(Call(name, (Unary("&", element), *(self.expr.read(arg) for arg in args[1:])))),)
         value = self.expr.read(node)
         return (ExprStmt(value),) if isinstance(value, Call) else ()  # a helper that was put in did its work
+
+    def _synchronises(self, node: c_ast.FuncCall) -> bool:
+        """True for ``__syncthreads()``, and for ``block.sync()`` and ``cg::sync(block)`` of the whole block."""
+        args = node.args.exprs if node.args else []
+        if isinstance(node.name, c_ast.StructRef):
+            group = node.name.name if node.name.field.name == "sync" and not args else None
+        elif isinstance(node.name, c_ast.ID):
+            name = self.names.mangled.get(node.name.name, node.name.name)
+            if name in BARRIERS:
+                return not args
+            group = args[0] if name.endswith("::sync") and len(args) == 1 else None
+        else:
+            return False
+        known = self.names.find(group.name) if isinstance(group, c_ast.ID) else None
+        return self.names.types.get(known or "", "").endswith("::thread_block")
 
     # ---- opaque text
 

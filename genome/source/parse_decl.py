@@ -84,7 +84,7 @@ class DeclReader:
         if node.init is not None and not listed:
             init = self.expr.read(node.init)
         if ctype == AUTO:
-            ctype = infer(init, self.names.types) if init is not None else ""
+            ctype = _group_type(init) or (infer(init, self.names.types) if init is not None else "")
             if not ctype or ctype.endswith("*"):
                 raise Unsupported("auto")
         if listed and not dims:
@@ -155,6 +155,13 @@ class DeclReader:
             value = self.expr.read(flat[position]) if position in flat else Const("0")
             stmts.append(Assign(Index(name, tuple(subscripts)), value))
         return tuple(stmts)
+
+
+def _group_type(init: Expr | None) -> str:
+    """The type of the group of all threads of a block, where that is the value."""
+    if isinstance(init, Call) and init.function.endswith("::this_thread_block"):
+        return init.function.replace("this_thread_block", "thread_block")
+    return ""
 
 
 def _flatten_init(init: c_ast.InitList, dims: tuple[int, ...]) -> dict[int, c_ast.Node]:

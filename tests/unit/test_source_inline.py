@@ -32,6 +32,8 @@ __device__ float total(float v, float* tmp, int t) {
 }
 __device__ void scale(float* y, int i, float by) { y += i; *y = *y * by; }
 __device__ float step(float* seed) { *seed = *seed * 1.5f + 1.0f; return *seed; }
+template <typename T> __device__ void swap(T& a, T& b) { T c = a; a = b; b = c; }
+template <typename T, typename U> __device__ T plus(T a, const U* b, int j) { return a + b[j]; }
 __device__ float early(const float* x, int n) { for (int j = 0; j < n; j++) if (x[j] > 0) return x[j]; return 0; }
 __device__ int again(int* p, int n) { return n < 1 ? *p : again(p, n - 1); }
 """
@@ -97,6 +99,11 @@ def test_results_behind_pointers(body: str, low: int, high: int, weight: int) ->
     windows = [X[i + low : i + high].astype(np.float64) for i in range(64)]
     expected = [window.min() + weight * window.max() for window in windows]
     np.testing.assert_allclose(run(parsed)[:64], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_template_arguments_are_those_of_the_call() -> None:
+    parsed = parse_kernel(text("float a = x[i], b = 3.0f; swap(a, b); y[i] = plus(a, x + 2, i) - b;"), "k")
+    np.testing.assert_allclose(run(parsed)[:64], 3.0 + X[2:66] - X[:64], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("case", STAY)

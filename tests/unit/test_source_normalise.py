@@ -439,3 +439,16 @@ def test_values_given_to_helpers_are_not_written() -> None:
     found = kernel(f"{INDEX} int u = i; y[u] = square(x[u]) * __half2float(u);",
                    before="__device__ float square(const float& a) { return a * a; }")  # fmt: skip
     assert [stmt for stmt in flatten(found.body) if isinstance(stmt, Opaque)] == []
+
+
+def test_barriers_of_the_group_of_a_whole_block() -> None:
+    found = kernel(
+        f"""{INDEX} cg::thread_block cta = cg::this_thread_block(); auto other = cg::this_thread_block();
+        y[i] = 1; cg::sync(cta); y[i] = 2; other.sync(); y[i] = 3;""",
+        before="namespace cg = cooperative_groups;",
+    )
+    assert sum(isinstance(stmt, Barrier) for stmt in found.body) == 2
+    assert not any(isinstance(stmt, Opaque) for stmt in found.body)
+    part = kernel(f"{INDEX} auto warp = cg::tiled_partition<32>(cg::this_thread_block()); warp.sync(); y[i] = 1;")
+    assert not any(isinstance(stmt, Barrier) for stmt in part.body)
+    assert any(isinstance(stmt, Opaque) and stmt.barrier for stmt in part.body)
