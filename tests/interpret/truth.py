@@ -17,7 +17,7 @@ from genome.analysis.count import Count, evaluate
 from genome.analysis.facts import BranchKind, KernelFacts, Reuse, Uniformity
 from genome.analysis.proof import Standing
 from genome.analysis.scope import make_scope
-from genome.ir.expr import Call, Expr, Var, names
+from genome.ir.expr import Call, Expr, Index, Var, names, walk
 from genome.ir.kernel import Kernel
 from genome.ir.poly import Poly
 from genome.ir.stmt import If, Loop, flatten
@@ -143,6 +143,11 @@ def check_forms(truth: Truth) -> int:
     return checked
 
 
+def _known(polynomial: Poly) -> bool:
+    """True if no loaded value is in it, which the comparison does not look up."""
+    return not any(isinstance(node, Index) for atom in polynomial.atoms for node in walk(atom))
+
+
 def check_strides(truth: Truth) -> int:
     """Neighbouring threads in the same iteration lie a stride apart; the number of pairs."""
     fast = next((position for position in range(3) if truth.block[position] > 1), 0)
@@ -152,7 +157,7 @@ def check_strides(truth: Truth) -> int:
         assert access.coalescing is not None
         values = truth.values(event.block, event.thread, event.loops)
         iteration = truth.iteration(event, values)
-        if access.coalescing.stride is not None and iteration is not None:
+        if access.coalescing.stride is not None and iteration is not None and _known(access.coalescing.stride):
             rest = tuple(value for position, value in enumerate(event.thread) if position != fast)
             key = (event.site, event.node, event.kind, event.block, rest, iteration)
             rows[key][event.thread[fast]] = (event.element, access, values)

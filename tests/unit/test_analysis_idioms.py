@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from evo.campaign import load_campaign
 from genome.analysis.analyse import analyse
 from genome.analysis.casts import mark_rounding
 from genome.analysis.facts import Idiom, IdiomName
+from genome.genes import Gene, Genome, Site
+from genome.limits import DeviceLimits
+from genome.lower import seal
+from genome.replay import replay
 from genome.source.frontend import parse_kernel
+from genome.transforms.base import Context
+from genome.transforms.builtin import BUILTIN
+from genome.variant import Target
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 _X = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 _XY = f"{_X} int j = blockIdx.y * blockDim.y + threadIdx.y;"
 
@@ -175,3 +186,15 @@ NEAR_MISSES: dict[str, list[tuple[str, str, str]]] = {
 def test_near_misses_are_not_taken_for_idioms(name: str, number: int) -> None:
     parameters, body, axes = NEAR_MISSES[name][number]
     assert IdiomName(name) not in found(parameters, body, axes)
+
+
+@pytest.mark.parametrize(("name", "idiom"), [("matmul", "contraction"), ("softmax", "row reduction"),
+                                             ("stencil", "stencil"), ("histogram", "histogram")])  # fmt: skip
+def test_idioms_outlive_transforms(name: str, idiom: str) -> None:
+    spec = load_campaign(EXAMPLES / name / "campaign.yaml").spec
+    label = {"matmul": "c", "stencil": "x", "softmax": "r", "histogram": "i"}[name]
+    genes = (Gene.of("block_shape", Site(label, "parallel.x"), threads=32),
+             Gene.of("coarsen_strided", Site(label, "parallel.x"), factor=2))  # fmt: skip
+    result = replay(spec, Genome(genes), BUILTIN, Context(spec, Target.CUDA, DeviceLimits()))
+    assert len(result.applied) == 2
+    assert IdiomName(idiom) in {found.name for found in analyse(seal(result.kernel)).idioms}
