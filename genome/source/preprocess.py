@@ -33,7 +33,7 @@ STANDARD: tuple[tuple[str, str], ...] = (
     ("CHAR_BIT", "8"), ("SCHAR_MAX", "127"), ("UCHAR_MAX", "255"), ("SHRT_MAX", "32767"), ("USHRT_MAX", "65535"),
     ("LONG_MAX", f"{2**63 - 1}l"), ("ULONG_MAX", f"{2**64 - 1}ul"), ("SIZE_MAX", f"{2**64 - 1}ul"),
     ("ULLONG_MAX", f"{2**64 - 1}ull"), ("CUDART_PI_F", "3.141592654f"), ("CUDART_PI", "3.1415926535897931"),
-    ("_POSIX_VERSION", "200809l"),
+    ("_POSIX_VERSION", "200809l"), ("__const__", "const"),
     *((f"{name}(x)", "0") for name in ("__has_include", "__has_builtin", "__has_attribute", "__has_cpp_attribute")),
 )  # fmt: skip
 """Macros of headers that are not there, and what a compiler answers about headers and itself."""
