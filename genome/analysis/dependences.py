@@ -8,6 +8,7 @@ A launch is taken to have blocks along the dimensions whose indices the kernel u
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement, product
 
 from genome.analysis.access import Access, AccessMode, MemorySpace, VariableKind
 from genome.analysis.atomics import update_of
@@ -65,9 +66,8 @@ class _Finder:
     def between_iterations(self, outer: tuple[str, ...], loop: Loop) -> Iterator[Dependence]:
         """Of one thread; iterations of the loops around are the same."""
         relation = Relation(self.places | set(outer), apart=loop.var)
-        inside = [access for access in self.accesses if loop.var in access.loops]
-        for first in inside:
-            for second in inside:
+        for group in self._groups([access for access in self.accesses if loop.var in access.loops]):
+            for first, second in product(group, group):
                 found = self._between(first, second, relation) if self._ordered(first, second) else None
                 if found is not None:
                     yield found
@@ -75,16 +75,25 @@ class _Finder:
     def between_threads(self) -> Iterator[Dependence]:
         """Of any two threads of the launch, over arrays that they share."""
         shared = [access for access in self.accesses if access.space in (MemorySpace.GLOBAL, MemorySpace.UNKNOWN)]
-        for number, first in enumerate(shared):
-            for second in shared[number:]:
+        relations = [Relation(apart=variable) for variable in self._identity()]
+        for group in self._groups(shared):
+            for first, second in combinations_with_replacement(group, 2):
                 if not self._ordered(first, second):
                     continue
-                for variable in self._identity():
-                    relation = Relation(apart=variable)
+                for relation in relations:
                     found = self._between(first, second, relation) or self._between(second, first, relation)
                     if found is not None:
                         yield _between_threads(found, first, second)
                         break
+
+    @staticmethod
+    def _groups(accesses: Sequence[Access]) -> list[list[Access]]:
+        """Accesses that may meet, array by array; arrays that are only read are left out."""
+        groups: dict[str, list[Access]] = {}
+        anywhere = any(access.space is MemorySpace.UNKNOWN for access in accesses)
+        for access in accesses:
+            groups.setdefault("" if anywhere else access.array, []).append(access)
+        return [group for group in groups.values() if any(access.mode is not AccessMode.READ for access in group)]
 
     def _identity(self) -> tuple[str, ...]:
         """Variables by which two threads differ: along each dimension its axis, else indices of thread and block."""
