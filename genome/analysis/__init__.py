@@ -1,1 +1,1 @@
-"""Pure analyses of the loop IR: affine forms, dependence on instances, footprints, effects, races."""
+"""Pure analyses of the loop IR; ``analyse`` is the entry to what they say of a kernel, with proofs and doubts."""

@@ -107,6 +107,10 @@ class Levels:
         """Who agrees on reaching a statement, by its position in ``flatten`` of prologue and body."""
         return self._control[statement]
 
+    def changes(self, array: str) -> bool:
+        """True if the kernel may store into the array, by its own name."""
+        return array in self._changed_arrays
+
     def why(self, expr: Expr) -> str:
         """What makes the expression differ between threads, in a clause."""
         for node in walk(expr):

@@ -12,6 +12,7 @@ from genome.analysis.facts import BranchKind, KernelFacts, Uniformity
 from genome.analysis.proof import Standing
 from genome.ir.kernel import Kernel
 from genome.source.frontend import parse_kernel
+from genome.spec import Assumptions
 
 PARAMETERS = "const float* x, const int* start, float* y, int n, int m"
 
@@ -21,7 +22,7 @@ def kernel_of(body: str, parameters: str = PARAMETERS) -> Kernel:
 
 
 def facts_of(body: str, block: tuple[int, int, int] = (64, 1, 1)) -> KernelFacts:
-    return analyse(kernel_of(body), block=block)
+    return analyse(kernel_of(body), Assumptions(no_alias=True), block)
 
 
 LEVELS: list[tuple[str, tuple[int, int, int], Uniformity]] = [
@@ -119,3 +120,22 @@ def test_barriers_are_reached_by_all_or_say_why_not() -> None:
 def test_a_text_that_may_wait_is_a_barrier_in_doubt() -> None:
     (barrier,) = facts_of('if (threadIdx.x < 4) { asm("bar.sync 0;"); }').barriers
     assert barrier.reached.standing is Standing.DOUBTED
+
+
+def test_agreement_on_loaded_values_rests_on_pointers_that_do_not_overlap() -> None:
+    kernel = kernel_of("if (start[blockIdx.x] > 3) { y[threadIdx.x] = 0.0f; __syncthreads(); }")
+    for given, standing in ((False, Standing.DOUBTED), (True, Standing.ASSUMED)):
+        facts = analyse(kernel, Assumptions(no_alias=given), (64, 1, 1))
+        proofs = [facts.branches[-1].proof, facts.barriers[-1].reached]
+        assert [(proof.standing, proof.grant) for proof in proofs] == [(standing, "assume.no_alias")] * 2
+    alone = kernel_of(
+        "if (start[blockIdx.x] > 3) { y[threadIdx.x] = 0.0f; }", PARAMETERS.replace("* start", "* __restrict__ start")
+    )
+    assert analyse(alone, block=(64, 1, 1)).branches[-1].proof.standing is Standing.PROVEN
+    silent = kernel_of("if (start[blockIdx.x] > 3) __syncthreads();")
+    assert analyse(silent, block=(64, 1, 1)).barriers[-1].reached.standing is Standing.PROVEN
+
+
+def test_who_left_in_an_iteration_before_does_not_come_by_again() -> None:
+    body = "for (int k = 0; k < n; k++) { __syncthreads(); while (m > start[threadIdx.x]) { if (k) return; m--; } }"
+    assert reached(body) is Standing.DOUBTED
