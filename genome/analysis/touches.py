@@ -50,18 +50,19 @@ def touches(body: Body, pointers: frozenset[str]) -> Touches:
     read: set[str] = set()
     written: set[str] = set()
     for stmt in flatten(body):
-        read |= {access.array for access in reads_of(stmt)}
+        mine = {access.array for access in reads_of(stmt)}
         written |= {target.array for target in writes(stmt) if isinstance(target, Index)}
         if isinstance(stmt, Opaque):
-            read |= set(stmt.reads)
+            mine |= set(stmt.reads)
             written |= set(stmt.writes)
         for node in (call for expr in expressions(stmt) for call in calls(expr)):
             if node.function in ATOMICS:
                 written.add(atomic_target(node))
                 if isinstance(stmt, ExprStmt) and stmt.value == node and atomic_target(node) not in _others(node):
-                    read.discard(atomic_target(node))
+                    mine.discard(atomic_target(node))
             elif node.function not in PURE:
                 written |= set(names(node))
+        read |= mine
     return Touches(frozenset(read) & pointers, frozenset(written) & pointers)
 
 

@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, example, given, settings
 
 from genome.analysis.casts import mark_rounding
+from genome.analysis.collect import collect
 from genome.analysis.dependence import FissionError, Variation, fission
+from genome.analysis.dependences import dependences
 from genome.analysis.divergence import divergent_barrier
 from genome.analysis.effects import effects
 from genome.analysis.iterations import SharingError, independent
 from genome.analysis.races import race
 from genome.analysis.reductions import NotAReduction, Reduction, carried_scalars, find_reductions
+from genome.analysis.scope import make_scope
 from genome.analysis.touches import touches
+from genome.analysis.uniformity import Levels
 from genome.ir.expr import Const, Index, Var
 from genome.ir.kernel import Kernel, Param
 from genome.ir.print_source import name_types
@@ -72,8 +76,16 @@ def test_statements_that_are_called_free_of_races_have_none(text: str) -> None:
             assert all(found.first == found.second for found in conflicts.shared_races(trace)), text
 
 
+READ_AND_UPDATED = """__global__ void k(const float* x, float* y, int* h, const int* p, int n, int m) {
+    h[threadIdx.x] += n;
+    atomicAdd(&h[threadIdx.x], 1);
+}
+"""
+
+
 @settings(max_examples=25, deadline=None)
 @given(kernels(Taste(barriers=False)))
+@example(READ_AND_UPDATED)
 def test_only_what_is_said_to_be_touched_is(text: str) -> None:
     kernel = parsed(text)
     everything = pointers_of(kernel) | {decl.name for decl in kernel.shared} | {
@@ -130,6 +142,21 @@ def test_reductions_end_alike_in_any_order(text: str) -> None:
                     continue
                 for reduction in reductions:
                     assert last_values(one, reduction.name) == last_values(other, reduction.name), (reduction, text)
+
+
+@settings(max_examples=25, deadline=None)
+@given(kernels(Taste(barriers=False, shared=False)))
+def test_loops_without_a_dependence_run_in_any_order(text: str) -> None:
+    kernel = parsed(text)
+    scope = make_scope(kernel)
+    told = {fact.loop for fact in dependences(scope, collect(Levels(scope)))}
+    for loop in scope.loops.keys() - told:
+        event("free of dependences")
+        plain = attempts(kernel, **ALONE)
+        mixed = attempts(kernel, **ALONE, shuffled=frozenset({loop}), seed=55)
+        for one, other in zip(plain, mixed, strict=True):
+            for name, array in one.arrays.items():
+                np.testing.assert_array_equal(array, other.arrays[name], err_msg=f"{loop}\n{text}")
 
 
 WAYS = [Reduction("s", op) for op in "+*&|^"] + [Reduction("s", "max", "max"), Reduction("s", "min")]
