@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from evo.inspection.order import orders
+from evo.inspection.order import carried, orders
 from evo.inspection.record import Finding, Inspection, Offer
 from evo.inspection.words import agreement, listed, together, warp
 
@@ -103,11 +103,10 @@ def _axes(seen: Inspection) -> list[RenderableType]:
 def _loops(seen: Inspection) -> list[RenderableType]:
     table = _table("site", "role", "line", "iterations", "in any order?", "offered")
     for loop in seen.loops:
-        order = "yes" if loop.independent.holds else "no"
-        if loop.reductions:
-            order = f"but for {listed(loop.reductions)}" if loop.independent.holds else order
+        order = f"but for {listed(loop.reductions)}" if loop.reductions else "yes"
         if not loop.independent.holds:
-            order += f": {loop.independent.reason}"
+            sure = carried(loop, seen)
+            order = f"no: {sure}" if sure else f"perhaps not: {loop.independent.reason}"
         cells = (
             loop.site,
             loop.role,

@@ -201,13 +201,14 @@ class WorkAt:
 
 @dataclass(frozen=True)
 class WorkView:
-    """What one thread moves and computes as written, caches aside."""
+    """What one thread moves and computes as written, caches aside; ``unseen`` says why some of it is not counted."""
 
     bytes_read: str
     bytes_written: str
     flops: str
     at: tuple[WorkAt, ...]
     proof: Proof
+    unseen: str
 
 
 @dataclass(frozen=True)

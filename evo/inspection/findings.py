@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from evo.inspection.facts import AccessView, RaceView, ReuseView
+from evo.inspection.order import orders
 from evo.inspection.record import Finding, FindingKind, Inspection, Later
 from evo.inspection.words import at_lines, byte_count, figure, listed, spaced
 from genome.analysis.proof import Standing
@@ -19,7 +20,7 @@ _BUSY = 8.0  # operations a byte below which no current GPU is limited by its ar
 
 def findings(seen: Inspection) -> tuple[Finding, ...]:
     """Findings of an inspection whose other parts are complete."""
-    parts = (_correctness, _blocked, _grants, _memory, _atomics, _reuse, _opaque, _divergence, _work)
+    parts = (_correctness, _meetings, _blocked, _grants, _memory, _atomics, _reuse, _opaque, _divergence, _work)
     found = [finding for part in parts for finding in part(seen)]
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.kind)))
 
@@ -45,6 +46,19 @@ def _correctness(seen: Inspection) -> Iterator[Finding]:
             yield Finding(
                 FindingKind.DOUBT, f"{text}: {barrier.proof.reason}.", (barrier.line,), grant=barrier.proof.grant
             )
+
+
+def _meetings(seen: Inspection) -> Iterator[Finding]:
+    """Threads that certainly read what others write in global memory, in a kernel without a barrier."""
+    arrays = {access.array for access in seen.accesses if access.space == "global"}
+    for order in () if seen.barriers else orders(seen):
+        if order.between == "threads" and order.sure and order.name in arrays and order.hazards != "output":
+            launched = ", if the launch is as guessed" if seen.guesses else ""
+            text = (
+                f"Threads race on {order.name} ({at_lines(order.lines)}){launched}: {order.reason}, which one of them "
+            )
+            text += "writes, and nothing says which comes first."
+            yield Finding(FindingKind.CORRECTNESS, text, _lines(order.lines))
 
 
 def _blocked(seen: Inspection) -> Iterator[Finding]:
@@ -176,7 +190,7 @@ def _reuse(seen: Inspection) -> Iterator[Finding]:
     known = {access.array for access in seen.accesses if access.space == "global" and access.mode == "read"}
     groups: dict[tuple[str, str], list[ReuseView]] = {}
     for reuse in seen.reuse:
-        if reuse.array in known and reuse.factor is not None and reuse.factor >= _WORTH:
+        if reuse.array in known and reuse.factor is not None and reuse.factor >= _WORTH * _own_reads(reuse, seen):
             times = f"{'' if reuse.proof.holds else 'about '}{figure(reuse.factor)} times"
             groups.setdefault((reuse.over, times), []).append(reuse)
     for (over, times), group in groups.items():
@@ -187,6 +201,16 @@ def _reuse(seen: Inspection) -> Iterator[Finding]:
         wanted = ["shared_tile", "register_tile", "scalar_reads"] if over == "block" else ["shared_tile"]
         found = dict.fromkeys(name for array in arrays for name in _available(seen, wanted, array))
         yield Finding(FindingKind.REUSE, text, lines, tuple(found))
+
+
+def _own_reads(reuse: ReuseView, seen: Inspection) -> float:
+    """How often a thread reads an element by itself: what a block adds to that is what its threads share."""
+    if reuse.over != "block":
+        return 1.0
+    same = [view for view in seen.reuse if (view.array, view.lines) == (reuse.array, reuse.lines)]
+    texts = [a.text for a in seen.accesses if a.array == reuse.array and a.mode == "read" and a.line in reuse.lines]
+    over_loops = max((view.factor or 1.0 for view in same if view.over != "block"), default=1.0)
+    return min(over_loops, reuse.factor or 1.0) * len(texts) / max(1, len(set(texts)))
 
 
 def _opaque(seen: Inspection) -> Iterator[Finding]:
@@ -215,8 +239,15 @@ def _work(seen: Inspection) -> Iterator[Finding]:
     if not work.at or not work.at[0].bytes:
         return
     at = work.at[0]
-    done = f"{figure(at.flops)} floating-point operation{'' if at.flops == 1 else 's'}" if at.flops else "no arithmetic"
+    plural = "" if at.flops == 1 else "s"
+    done = f"{figure(at.flops)} floating-point operation{plural}" if at.flops else "no floating-point arithmetic"
     ratio = f", {at.flops_a_byte:.2g} a byte" if at.flops else ""
+    if work.unseen:
+        text = (
+            f"Of what is counted, a thread moves {byte_count(at.bytes)} and does {done} at {spaced(at.size)}{ratio}; "
+        )
+        yield Finding(FindingKind.WORK, text + f"there may be more: {work.unseen}.")
+        return
     verdict = "memory traffic decides" if at.flops_a_byte < _BUSY else "arithmetic may decide"
     bound = "" if work.proof.holds else f" The figures are a bound: {work.proof.reason}."
     text = (

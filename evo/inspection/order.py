@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evo.inspection.facts import DependenceView
+from evo.inspection.facts import DependenceView, LoopView
 from evo.inspection.record import Inspection
 from evo.inspection.words import listed
 
@@ -47,3 +47,10 @@ def orders(seen: Inspection) -> tuple[Order, ...]:
             sure=telling.proof.holds,
         ))  # fmt: skip
     return tuple(made)
+
+
+def carried(loop: LoopView, seen: Inspection) -> str:
+    """Why the iterations of a loop certainly keep their order; empty where they do not, or only may have to."""
+    of_loop = [item.name for item in seen.dependences if item.loop == loop.site and item.proof.holds]
+    names = list(dict.fromkeys(name for name in of_loop if name not in loop.reductions))
+    return f"they meet at {listed(names)}" if names else ""

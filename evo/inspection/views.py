@@ -117,7 +117,7 @@ def work_view(work: Work, spec: KernelSpec) -> WorkView:
             ratio = float(flops / size_bytes) if size_bytes else 0.0
             at.append(WorkAt(size.label, float(size_bytes), float(flops), ratio))
     read, written, operations = map(expression, (work.bytes_read, work.bytes_written, work.flops))
-    return WorkView(read, written, operations, tuple(at), work.proof)
+    return WorkView(read, written, operations, tuple(at), work.proof, work.unseen)
 
 
 def opaque_views(kernel: Kernel, facts: KernelFacts) -> tuple[OpaqueView, ...]:

@@ -23,12 +23,13 @@ _OPAQUE: Sequence[tuple[str, str]] = (
      "cooperative groups"),
     (r"\bmake_(?:layout|shape|tensor|coord)|\blocal_tile|\bTensor\b|\bLayout\b", "a layout library"),
     (r"\bwmma::|\bmma_|__pipeline|cuda::", "a CUDA library"),
+    (r"\[[&=]?\]\s*\(|\[[&=\w, ]*\]\s*\([^()]*\)\s*\{", "a lambda"),
     (r"\bgoto\b|^\w+\s*:(?!:)", "it jumps"),
+    (r"^(?:for|while|do)\b(?s:.*)\breturn\b", "it leaves the kernel from inside of a loop"),
     (r"^switch\b", "a switch"),
     (r"^(?:while|do)\b", "a loop that does not count"),
     (r"^for\b", "a loop that does not count up by a constant"),
     (r"\breturn\b", "it leaves the kernel in the middle"),
-    (r"\[[&=]?\]\s*\(", "a lambda"),
     (r"^auto\b|::|\w<[^<>]*>\s*[({]", "C++ that the front end does not read"),
 )  # fmt: skip
 

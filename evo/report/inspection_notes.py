@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evo.inspection.facts import LoopView
+from evo.inspection.order import carried
 from evo.inspection.record import Inspection
 from evo.inspection.words import agreement, listed, warp, wasteful
 from genome.analysis.proof import Standing
@@ -40,7 +41,7 @@ def sees_notes(seen: Inspection) -> Notes:
             who = "may differ within a warp" if parts else f"the same for {agreement(branch.uniformity)}"
             add(branch.line, f"{branch.condition}: {who}")
     for loop in seen.loops:
-        add(loop.line, _loop(loop))
+        add(loop.line, _loop(loop, seen))
     for access in seen.accesses:
         if access.space in ("global", "shared") and access.coalescing:
             add(access.line, f"{access.mode} {access.array}: {warp(access)}", "warn" if wasteful(access) else "")
@@ -81,8 +82,8 @@ def can_notes(seen: Inspection) -> Notes:
     return notes
 
 
-def _loop(loop: LoopView) -> str:
+def _loop(loop: LoopView, seen: Inspection) -> str:
     trips = f"{loop.site}: {loop.trips} times" if loop.trips else loop.site
     if not loop.independent.holds:
-        return f"{trips}, in this order"
+        return f"{trips}, {'' if carried(loop, seen) else 'perhaps '}in this order"
     return f"{trips}, in any order" + (f" but for {listed(loop.reductions)}" if loop.reductions else "")

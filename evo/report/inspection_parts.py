@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evo.inspection.order import orders
+from evo.inspection.order import carried, orders
 from evo.inspection.record import Inspection
 from evo.inspection.words import agreement, listed, warp
 from evo.report.markup import bullets, code, table, text
@@ -39,7 +39,10 @@ def loops_part(seen: Inspection) -> str:
     """Loops by site label."""
     rows = []
     for loop in seen.loops:
-        order = "in any order" if loop.independent.holds else f"in this order: {loop.independent.reason}"
+        order = "in any order"
+        if not loop.independent.holds:
+            sure = carried(loop, seen)
+            order = f"in this order: {sure}" if sure else f"perhaps in this order: {loop.independent.reason}"
         order += f", but for {listed(loop.reductions)}" if loop.reductions and loop.independent.holds else ""
         offers = ", ".join(map(code, loop.offers)) or "nothing"
         rows.append(

@@ -167,7 +167,10 @@ def self_contained(kernel: Kernel) -> bool:
     return not cooperates(kernel) and not _INDICES.search(_own_text(kernel.prelude))
 
 
-TOGETHER = "the threads of a block work together in the kernel as it is written: its block is part of what it means"
+TOGETHER = (
+    "the threads of a block work together in the kernel as it is written, or may do so in text that is not looked "
+    "into: its block is part of what it means"
+)
 """Why a kernel that is not self-contained keeps its geometry."""
 
 

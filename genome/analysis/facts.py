@@ -204,6 +204,7 @@ class Work:
         flops: Floating-point operations: ``+ - * /`` and calls count 1, a fused multiply-add 2.
         valid: Conditions under which the counts are exact (loops that run at least so often).
         proof: Proven where the counts are exact; doubted where they are an upper bound or a trip is unknown.
+        unseen: Why something is not counted, so that there may be more; empty where nothing is left out.
     """
 
     bytes_read: Count
@@ -211,6 +212,7 @@ class Work:
     flops: Count
     valid: tuple[AtLeast, ...]
     proof: Proof
+    unseen: str = ""
 
 
 @dataclass(frozen=True)

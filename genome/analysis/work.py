@@ -49,7 +49,8 @@ def work_of(scope: Scope) -> Work:
         counter.doubts.append(doubted("the kernel stays text"))
     valid = tuple(dict.fromkeys(counter.valid))
     exact = proven("every statement runs a known number of times")
-    return Work(cost.read, cost.written, cost.flops, valid, counter.doubts[0] if counter.doubts else exact)
+    unseen = counter.unseen[0] if counter.unseen else ""
+    return Work(cost.read, cost.written, cost.flops, valid, counter.doubts[0] if counter.doubts else exact, unseen)
 
 
 class _Counter:
@@ -57,12 +58,14 @@ class _Counter:
 
     Attributes:
         doubts: Why the counts may be too high, or unknown, in program order.
+        unseen: Those of them for which something is not counted at all.
         valid: Conditions under which the counts are exact otherwise.
     """
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.doubts: list[Proof] = []
+        self.unseen: list[str] = []
         self.valid: list[AtLeast] = []
         self.line = 0
 
@@ -175,8 +178,11 @@ class _Counter:
         return Cost(whole(size))
 
     def _counts(self, expr: Binary) -> bool:
-        """True if the operator is one of floating-point arithmetic."""
-        return expr.op in _ARITHMETIC and self._floating(expr)
+        """True if the operator is one of floating-point arithmetic: one operand of such a type is enough."""
+        if expr.op not in _ARITHMETIC:
+            return False
+        sides = (infer(side, self.scope.types) for side in (expr.left, expr.right))
+        return any(side in FLOAT_TYPES for side in sides) or self._floating(expr)
 
     def _floating(self, expr: Expr) -> bool:
         kind = infer(expr, self.scope.types)
@@ -186,6 +192,7 @@ class _Counter:
 
     def _doubt(self, reason: str) -> None:
         self.doubts.append(doubted(reason, self.line))
+        self.unseen.append(reason)
 
 
 def _larger(one: Count, other: Count) -> Count:

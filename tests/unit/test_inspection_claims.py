@@ -1,0 +1,116 @@
+"""An inspection says no more than is known: of unread text, of orders that only may hold, of who reads again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cli.main import app
+from evo.inspection.inspect import inspect_kernel
+from evo.inspection.order import carried
+from evo.inspection.record import Finding, FindingKind, Inspection
+from evo.inspection.words import why_opaque
+from evo.kernel_guess import file_kernel
+from genome.transforms.builtin import BUILTIN
+from genome.variant import Target
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def inspected(folder: Path, signature: str, body: str, before: str = "") -> Inspection:
+    """The kernel ``k`` of a file of its own, one statement a line from line 3 on."""
+    path = folder / "k.cu"
+    path.write_text(f"{before}\n__global__ void k({signature}) {{\n{body}\n}}\n")
+    found = file_kernel(path, "k")
+    return inspect_kernel(found.spec, BUILTIN, Target.CUDA, guesses=found.guesses)
+
+
+def of_kind(seen: Inspection, kind: FindingKind) -> list[Finding]:
+    return [finding for finding in seen.findings if finding.kind is kind]
+
+
+@pytest.mark.parametrize(
+    ("before", "statement"),
+    [
+        ("", "while (v > 1.0f) v *= 0.5f;"),
+        ("", "switch (n) { case 1: v += 1.0f; break; default: v *= 2.0f; }"),
+        ("", "v = elsewhere(v);"),
+        ("", 'asm volatile("add.f32 %0, %0, %0;" : "+f"(v));'),
+    ],
+)
+def test_what_decides_is_not_said_of_a_kernel_with_unread_text(tmp_path: Path, before: str, statement: str) -> None:
+    seen = inspected(
+        tmp_path, "float* a, int n", f"{INDEX}\nif (i >= n) return;\nfloat v = a[i];\n{statement}\na[i] = v;"
+    )
+    (work,) = of_kind(seen, FindingKind.WORK)
+    assert "decide" not in work.text and "there may be more" in work.text
+    assert seen.work.unseen and not seen.work.proof.holds
+
+
+def test_arithmetic_on_a_variable_of_the_file_is_counted_by_the_type_of_its_other_side(tmp_path: Path) -> None:
+    taps = "float s = 0.0f;\nfor (int t = 0; t < 5; ++t) s += c[t] * in[i + t];"
+    body = f"{INDEX}\nif (i >= n) return;\n{taps}\nout[i] = s;"
+    seen = inspected(tmp_path, "const float* in, float* out, int n", body, "__constant__ float c[5];")
+    assert seen.work.at[0].flops == 5 * 2  # a product and a sum a tap
+    assert not seen.work.unseen
+
+
+@pytest.mark.parametrize("statement", ["a[i] = a[i - 1] + a[i];", "a[i + 2] = 2.0f * a[i];"])
+def test_threads_that_surely_meet_in_global_memory_come_first(tmp_path: Path, statement: str) -> None:
+    seen = inspected(tmp_path, "float* a, int n", f"{INDEX}\nif (i > 0 && i < n) {statement}")
+    assert seen.findings[0].kind is FindingKind.CORRECTNESS and "race on a (line 4)" in seen.findings[0].text
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "if (i < n) a[i] += 1.0f;",
+        "if (i == 0) a[0] = a[0] + 1.0f;",
+        "if (threadIdx.x == 0) a[blockIdx.x] += 1.0f;",
+        "if (i < n / 2) a[i] = a[i + n / 2];",
+        "if (i > n && i < 2 * n) a[i] -= a[n];",
+    ],
+)
+def test_threads_that_keep_apart_are_not_said_to_race(tmp_path: Path, statement: str) -> None:
+    seen = inspected(tmp_path, "float* a, int n", f"{INDEX}\n{statement}")
+    assert not of_kind(seen, FindingKind.CORRECTNESS)
+
+
+def test_an_element_that_one_thread_reads_again_is_not_shared_by_the_block(tmp_path: Path) -> None:
+    again = "for (int t = 0; t < 4; ++t) out[i] += in[i];"
+    seen = inspected(tmp_path, "const float* in, float* out, int n", f"{INDEX}\nif (i < n)\n{again}")
+    assert not any("threads of a block" in finding.text for finding in of_kind(seen, FindingKind.REUSE))
+    shared = "if (i < n) out[i] = in[i] + in[i + 1] + in[i + 2];"
+    seen = inspected(tmp_path, "const float* in, float* out, int n", f"{INDEX}\n{shared}")
+    assert any("threads of a block read each element of in" in f.text for f in of_kind(seen, FindingKind.REUSE))
+
+
+@pytest.mark.parametrize(
+    ("statement", "sure"),
+    [
+        ("for (int t = 1; t < 8; ++t) a[t + 8 * i] = a[t - 1 + 8 * i] * 0.5f;", True),
+        ("for (int t = 0; t < 8; ++t) a[p[t]] = 1.0f;", False),
+    ],
+)
+def test_an_order_that_only_may_hold_is_called_so(tmp_path: Path, statement: str, sure: bool) -> None:
+    seen = inspected(tmp_path, "float* a, const int* p, int n", f"{INDEX}\nif (i < n)\n{statement}")
+    (loop,) = seen.loops
+    assert not loop.independent.holds and bool(carried(loop, seen)) is sure
+    shown = CliRunner().invoke(app, ["inspect", str(tmp_path / "k.cu")], env={"COLUMNS": "200"}).output
+    assert ("perhaps not:" in shown) is not sure
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("auto f = [=](float x) { return x * 2.0f; };", "a lambda"),
+        ("auto f = [&s, n] (int x) { return s + n; };", "a lambda"),
+        ("for (int j = 0; j < n; j++) {\n    if (p[j] < 0) return;\n}", "it leaves the kernel from inside of a loop"),
+        ("for (int j = n; j; j >>= 1) s += j;", "a loop that does not count up by a constant"),
+        ("if (a[i] (x)) return;", "it leaves the kernel in the middle"),
+    ],
+)
+def test_the_reason_of_unread_text_is_the_one_that_counts(text: str, why: str) -> None:
+    assert why_opaque(text) == why
