@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slow
 
 SMALL = [{"M": 96, "N": 96, "K": 96}]
 CHECKS = [{"M": 32, "N": 64, "K": 48}, {"M": 37, "N": 41, "K": 29}, {"M": 64, "N": 32, "K": 16}]
-EVALUATIONS = 24
-BEFORE_KILL = 8
+EVALUATIONS = 12
+BEFORE_KILL = 4
 
 
 @pytest.mark.parametrize("victim", ["run", "worker", "postgres"])
