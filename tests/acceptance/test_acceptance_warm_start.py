@@ -16,21 +16,21 @@ CHECKS = [{"M": 32, "N": 64, "K": 48}, {"M": 37, "N": 41, "K": 29}, {"M": 64, "N
 
 def test_second_run_starts_from_the_first(program: Any, write_campaign: Callable[..., Path]) -> None:
     fields = {"check_sizes": CHECKS, "sizes": [{"M": 128, "N": 128, "K": 128}]}
-    campaign = write_campaign("matmul", **fields, budget={"evaluations": 25, "minutes": 2})
+    campaign = write_campaign("matmul", **fields, budget={"evaluations": 12, "minutes": 2})
     first = program("run", campaign)
     assert first.returncode == 0, first.stderr
     before = json.loads((campaign.parent / "results" / "best.json").read_text())
 
-    again = write_campaign("matmul", folder="again", **fields, budget={"evaluations": 6, "minutes": 2}, seed=2)
+    again = write_campaign("matmul", folder="again", **fields, budget={"evaluations": 4, "minutes": 2}, seed=2)
     second = program("run", again)
     assert second.returncode == 0, second.stderr
     after = json.loads((again.parent / "results" / "best.json").read_text())
 
     assert "knows this kernel" in (second.stdout + second.stderr).lower()
     assert after["verified"] is True
-    # Six fresh measurements do not find a tiled matrix product: the champion was carried over, and measured again.
+    # The champion was carried over, and measured again.
     assert {gene["transform"] for gene in after["genome"]} & {gene["transform"] for gene in before["genome"]}
-    assert after["evaluations"] <= 6
+    assert after["evaluations"] <= 4
 
     asked = program("kb", "best", "--kernel", "matmul", "--json")
     assert asked.returncode == 0, asked.stderr
