@@ -125,7 +125,7 @@ def structural(record: Record) -> bool:
 
 def ready(records: Any) -> float:
     """Median milliseconds of processor time from the text to the normal form."""
-    return statistics.median([record["ready_ms"] for record in records if "ready_ms" in record] or [0.0])
+    return float(statistics.median([record["ready_ms"] for record in records if "ready_ms" in record] or [0.0]))
 
 
 def write(path: Path, counts: Mapping[str, tuple[int, int]], milliseconds: float, limit: int) -> None:

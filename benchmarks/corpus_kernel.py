@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evaluator.cuda.compile import language_options
-from evaluator.cuda.nvrtc import Nvrtc
+from evaluator.cuda.nvrtc import Compilation, Nvrtc
 from genome.genes import Genome
 from genome.ir.kernel import Kernel
 from genome.ir.print_errors import PrintError
@@ -59,68 +59,101 @@ class Examiner:
         self.nvrtc = Nvrtc() if compiles else None
         self.options = ("-arch=compute_90", "-DNDEBUG", *language_options())  # assert() holds a line and a text
 
-    def examine(self, task: Task, stage: Callable[[str], None]) -> dict[str, Any]:
-        """Everything that is known of the kernel in the end; ``stage`` is told what begins.
+    def examine(self, task: Task, tell: Callable[[str, dict[str, Any]], None]) -> dict[str, Any]:
+        """Everything that is known of the kernel in the end; ``tell`` hears which stage begins, and what is known then.
 
-        A stage that fails leaves ``failure`` (stage and message), and the later ones out.
+        A stage that fails leaves ``failure`` or ``crash``, and out what rests on it.
         """
-        record: dict[str, Any] = {}
-        path = str(Path(task.folder, task.unit))
-        text = Path(path).read_text(errors="replace")
-        given: dict[str, Any] = {"path": path, "defines": task.defines, "include_dirs": task.include_dirs}
-        with _failing(record, "preprocess"):
-            stage("preprocess")
-            found = items(preprocess(text, path, task.defines, task.include_dirs).tokens)
-            record["preprocessed"] = any(i.kind == "kernel" and i.body >= 0 and i.names[0] == task.entry for i in found)
-        if not record.get("preprocessed"):
-            return record
-        entry = find_entry(found, task.entry, path)
-        guess = item_arguments(found, entry)
-        given["template_args"] = guess.arguments
-        record["template"] = "none" if entry.template is None else "guessed" if guess.unsure else "literal"
-        with _failing(record, "slice"):
-            stage("slice")
-            start = time.process_time()
-            opened = open_kernel(text + "\n", task.entry, **given)  # another text than the one preprocessed above
-            opening = time.process_time() - start
-            record["sliced"] = True
-            written = self._compile(record, "sliced", as_text(opened), stage)
-        if not record.get("sliced"):
-            return record
-        with _failing(record, "parse"):
-            stage("parse")
-            start = time.process_time()
-            kernel = parse_opened(opened, path)
-            record["ready_ms"] = (time.process_time() - start + opening) * 1e3
-            record["parsed"] = True
-        if not record.get("parsed"):
-            return record
-        with _failing(record, "print"):
-            back = self._compile(record, "back", round_trip(opened, path), stage)
-            record["back_identical"] = bool(written) and back == written
-        with _failing(record, "print normal"):
-            normal = self._compile(record, "normal", kernel, stage)
-            record["normal_identical"] = bool(written) and normal == written
-        opaque = [stmt.text for stmt in flatten(kernel.body) if isinstance(stmt, Opaque)]
-        record |= {"opaque": len(opaque), "opaque_text": opaque[:3], "axes": len(kernel.axes)}
-        stage("transforms")
-        with _failing(record, "transforms"):
-            record["offered"], record["refused"] = _offers(_spec(text, task, kernel, given))
-        return record
+        run = _Run(task, self, tell)
+        if run.attempt("preprocess", run.preprocess) and run.attempt("slice", run.open):
+            parsed = run.attempt("parse", run.parse) and run.attempt("transforms", run.transforms)
+            if self.nvrtc is not None and run.attempt("compile sliced", run.compile_sliced) and parsed:
+                run.attempt("compile back", run.compile_back)
+                run.attempt("compile normal", run.compile_normal)
+        return run.record
 
-    def _compile(self, record: dict[str, Any], name: str, kernel: Kernel, stage: Callable[[str], None]) -> list[str]:
-        """PTX of the printed kernel without comments; records whether there is any, else the first complaint.
+    def ptx(self, kernel: Kernel) -> Compilation:
+        """What the compiler makes of the printed kernel."""
+        assert self.nvrtc is not None
+        return self.nvrtc.ptx(print_kernel(kernel, Target.CUDA), "kernel.cu", self.options)
 
-        Nothing where there is no compiler, or nothing to compare with.
-        """
-        if self.nvrtc is None or record.get("sliced_compiles") is False:
-            return []
-        stage(f"compile {name}")
-        result = self.nvrtc.ptx(print_kernel(kernel, Target.CUDA), "kernel.cu", self.options)
-        record[f"{name}_compiles"] = result.ok
+
+class _Run:
+    """One kernel on its way through the stages; each returns False where no later one has a meaning."""
+
+    def __init__(self, task: Task, examiner: Examiner, tell: Callable[[str, dict[str, Any]], None]) -> None:
+        self.task, self.examiner, self.tell = task, examiner, tell
+        self.record: dict[str, Any] = {}
+        self.path = str(Path(task.folder, task.unit))
+        self.text = Path(self.path).read_text(errors="replace")
+        self.given: dict[str, Any] = {"path": self.path, "defines": task.defines, "include_dirs": task.include_dirs}
+
+    def attempt(self, name: str, stage: Callable[[], bool]) -> bool:
+        """Runs a stage. Anything but an error of the front end is a crash: what this bench is there to find."""
+        self.tell(name, self.record)
+        try:
+            return stage()
+        except (SourceError, PrintError) as error:
+            message = error.message if isinstance(error, SourceError) else str(error)
+            self.record.setdefault("failure", {"stage": name, "message": message, "line": getattr(error, "line", 0)})
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            message = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}: {error}"
+            self.record.setdefault("crash", {"stage": name, "message": message})
+        return False
+
+    def preprocess(self) -> bool:
+        task = self.task
+        found = items(preprocess(self.text, self.path, task.defines, task.include_dirs).tokens)
+        left = any(i.kind == "kernel" and i.body >= 0 and i.names[0] == task.entry for i in found)
+        self.record["preprocessed"] = left
+        if left:
+            entry = find_entry(found, task.entry, self.path)
+            guess = item_arguments(found, entry)
+            self.given["template_args"] = guess.arguments
+            self.record["template"] = "none" if entry.template is None else "guessed" if guess.unsure else "literal"
+        return left
+
+    def open(self) -> bool:
+        start = time.process_time()
+        self.opened = open_kernel(self.text + "\n", self.task.entry, **self.given)  # no text that is remembered
+        self.record["ready_ms"] = (time.process_time() - start) * 1e3
+        self.record["sliced"] = True
+        return True
+
+    def parse(self) -> bool:
+        start = time.process_time()
+        self.kernel = parse_opened(self.opened, self.path)
+        self.record["ready_ms"] += (time.process_time() - start) * 1e3
+        opaque = [stmt.text for stmt in flatten(self.kernel.body) if isinstance(stmt, Opaque)]
+        self.record |= {"parsed": True, "opaque": len(opaque), "opaque_text": opaque[:3], "axes": len(self.kernel.axes)}
+        return True
+
+    def transforms(self) -> bool:
+        self.record["offered"], self.record["refused"] = _offers(_spec(self.text, self.task, self.kernel, self.given))
+        return True
+
+    def compile_sliced(self) -> bool:
+        self.written = self._compile("sliced", as_text(self.opened))
+        return bool(self.written)
+
+    def compile_back(self) -> bool:
+        back = self._compile("back", round_trip(self.opened, self.path))
+        self.record["back_identical"] = back == self.written
+        return True
+
+    def compile_normal(self) -> bool:
+        normal = self._compile("normal", self.kernel)
+        self.record["normal_identical"] = normal == self.written
+        return True
+
+    def _compile(self, name: str, kernel: Kernel) -> list[str]:
+        """PTX of the printed kernel; records whether there is any, else the first complaint."""
+        result = self.examiner.ptx(kernel)
+        self.record[f"{name}_compiles"] = result.ok
         if not result.ok:
             complaint = next((line for line in result.log.splitlines() if "error" in line), result.log[:200])
-            record[f"{name}_log"] = complaint.strip()
+            self.record[f"{name}_log"] = complaint.strip()
         return comparable(result.cubin.decode(errors="replace"))
 
 
@@ -128,22 +161,6 @@ def comparable(ptx: str) -> list[str]:
     """Lines of PTX that a compiler acts upon."""
     lines = (re.sub(r"//.*", "", line).strip() for line in ptx.splitlines())
     return [line for line in lines if line and line != "\0" and not _LIBRARY.match(line)]
-
-
-@contextmanager
-def _failing(record: dict[str, Any], stage: str) -> Iterator[None]:
-    """Keeps the first failure; anything but an error of the front end is a crash."""
-    try:
-        yield
-    except (SourceError, PrintError) as error:
-        message = error.message if isinstance(error, SourceError) else str(error)
-        record.setdefault("failure", {"stage": stage, "message": message, "line": getattr(error, "line", 0)})
-    except Exception as error:  # the finding of this bench: a traceback out of the front end
-        last = error.__traceback__
-        while last is not None and last.tb_next is not None:
-            last = last.tb_next
-        place = f"{Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last else ""
-        record.setdefault("crash", {"stage": stage, "message": f"{type(error).__name__} at {place}: {error}"})
 
 
 def _spec(text: str, task: Task, kernel: Kernel, given: dict[str, Any]) -> KernelSpec:

@@ -69,17 +69,17 @@ class _Worker:
 
     def examine(self, task: Task, deadline: float) -> dict[str, Any]:
         self.pipe.send(task)
-        end, stage = time.monotonic() + deadline, "start"
+        end, stage, known = time.monotonic() + deadline, "start", dict[str, Any]()
         while self.pipe.poll(max(0.0, end - time.monotonic())):
             try:
                 answer = self.pipe.recv()
             except EOFError:
-                return self._replaced({"crash": {"stage": stage, "message": "the process died"}})
+                return self._replaced(known | {"crash": {"stage": stage, "message": "the process died"}})
             if isinstance(answer, dict):
                 return answer
-            stage = answer
+            stage, known = answer
         kind = "compiler" if stage.startswith("compile") else "hang"
-        return self._replaced({kind: {"stage": stage, "message": f"more than {deadline:g} s"}})
+        return self._replaced(known | {kind: {"stage": stage, "message": f"more than {deadline:g} s"}})
 
     def _replaced(self, record: dict[str, Any]) -> dict[str, Any]:
         self.process.kill()
@@ -96,4 +96,4 @@ def _serve(pipe: Connection, compiles: bool) -> None:
     examiner = Examiner(compiles)
     pipe.send("ready")
     while True:
-        pipe.send(examiner.examine(pipe.recv(), pipe.send))
+        pipe.send(examiner.examine(pipe.recv(), lambda stage, known: pipe.send((stage, known))))
