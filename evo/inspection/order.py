@@ -50,7 +50,11 @@ def orders(seen: Inspection) -> tuple[Order, ...]:
 
 
 def carried(loop: LoopView, seen: Inspection) -> str:
-    """Why the iterations of a loop certainly keep their order; empty where they do not, or only may have to."""
-    of_loop = [item.name for item in seen.dependences if item.loop == loop.site and item.proof.holds]
-    names = list(dict.fromkeys(name for name in of_loop if name not in loop.reductions))
+    """Arrays through which the iterations of a loop certainly keep their order; empty where they only may have to.
+
+    A scalar is left to the reason of the loop itself: one that each iteration adds to, or sets anew, orders nothing.
+    """
+    arrays = {access.array for access in seen.accesses}
+    met = [d.name for d in seen.dependences if d.loop == loop.site and d.hazard == "flow" and d.proof.holds]
+    names = [name for name in met if name in arrays and name not in loop.reductions]
     return f"they meet at {listed(names)}" if names else ""

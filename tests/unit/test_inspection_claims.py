@@ -92,10 +92,11 @@ def test_an_element_that_one_thread_reads_again_is_not_shared_by_the_block(tmp_p
     [
         ("for (int t = 1; t < 8; ++t) a[t + 8 * i] = a[t - 1 + 8 * i] * 0.5f;", True),
         ("for (int t = 0; t < 8; ++t) a[p[t]] = 1.0f;", False),
+        ("float s = 0.0f; for (int t = 0; t < n; t += 2) s += a[p[t]];\na[i] = s;", False),  # a sum, in strides of two
     ],
 )
 def test_an_order_that_only_may_hold_is_called_so(tmp_path: Path, statement: str, sure: bool) -> None:
-    seen = inspected(tmp_path, "float* a, const int* p, int n", f"{INDEX}\nif (i < n)\n{statement}")
+    seen = inspected(tmp_path, "float* a, const int* p, int n", f"{INDEX}\nif (i < n) {{\n{statement}\n}}")
     (loop,) = seen.loops
     assert not loop.independent.holds and bool(carried(loop, seen)) is sure
     shown = CliRunner().invoke(app, ["inspect", str(tmp_path / "k.cu")], env={"COLUMNS": "200"}).output
