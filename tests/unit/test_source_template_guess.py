@@ -49,7 +49,5 @@ def test_guesses_follow_names_and_defaults() -> None:
 
 
 def test_an_enumeration_gives_its_first_value() -> None:
-    source = (
-        "enum class Mode { NEAR = 1, FAR };\ntemplate <Mode M>\n__global__ void k(int* y) { y[0] = (int)M; }"
-    )
+    source = "enum class Mode { NEAR = 1, FAR };\ntemplate <Mode M>\n__global__ void k(int* y) { y[0] = (int)M; }"
     assert guess_arguments(source, "k").arguments == ("Mode::NEAR",)
