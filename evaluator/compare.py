@@ -54,6 +54,7 @@ def summarise_proof(
     """
     failures = [failure] if failure else []
     failures += [result.failures[index] for result in results if result.failures[index]]
+    failures += [f"the kernel as it is: {result.failures[0]}" for result in results if result.failures[0]]
     checks = _worst_checks([result.checks[index] for result in results])
     if failures or not results:
         text = failures[0] if failures else "no process ended"

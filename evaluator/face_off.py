@@ -174,7 +174,12 @@ def _once(station: Station, runner: _Runner, bench: Bench, call: Call) -> float:
 
 
 def _measure_more(station: Station, runner: _Runner, size: ProblemSize, baseline: bool) -> None:
-    """Energy, and bounds on what is not optimised; a champion beyond one of them fails."""
+    """Energy, and bounds on what is not optimised; a champion beyond one of them fails.
+
+    Raises:
+        EvaluatorError: If the baseline's energy cannot be read.
+        BackendFailure: As ``Backend.run``.
+    """
     call, samples = runner.calls.get(size.label), runner.samples.get(size.label)
     if runner.failure or runner.loaded is None or call is None or not samples:
         return
@@ -185,6 +190,8 @@ def _measure_more(station: Station, runner: _Runner, size: ProblemSize, baseline
         if not baseline:
             require_bounds(run, bench, call, summarise(samples, station.setup.seed), energy_mj)
     except (Ended, EvaluatorError) as ended:
+        if baseline:
+            raise  # there is nothing to compare with: another process tries again
         runner.failure = f"at {size.label}: {ended}"
         return
     if energy_mj is not None:

@@ -41,9 +41,9 @@ def save_oracle(session: Path, spec: KernelSpec, size: ProblemSize, oracle: Orac
             if oracle.answered:
                 spare.append(values)
             else:
-                np.save(values, expected.values, allow_pickle=False)
+                save_array(values, expected.values)
             if expected.written is not None:
-                np.save(folder / f"{which}-{position}-written.npy", expected.written, allow_pickle=False)
+                save_array(folder / f"{which}-{position}-written.npy", expected.written)
     _write_meta(folder, oracle)
     for values in spare:  # whoever has them mapped keeps them
         values.unlink(missing_ok=True)
@@ -95,7 +95,7 @@ def save_answer(session: Path, spec: KernelSpec, size: ProblemSize, which: int, 
     folder = _folder(session, "answers", size)
     folder.mkdir(parents=True, exist_ok=True)
     for position, arg in enumerate(output_args(spec)):
-        np.save(folder / f"{which}-{position}.npy", answer[arg.name], allow_pickle=False)
+        save_array(folder / f"{which}-{position}.npy", answer[arg.name])
     (folder / f"{which}.done").touch()
 
 
@@ -131,15 +131,26 @@ def kept(path: Path, nbytes: int, make: Callable[[], Array]) -> Array:
             values = make()
             if shutil.disk_usage(path.parent).free < _ROOM * nbytes:
                 return values
-            save_array(path, values)
+            try:
+                save_array(path, values)
+            except OSError:  # another process took the room meanwhile
+                return values
     return _mapped(path)
 
 
 def save_array(path: Path, values: Array) -> None:
-    """Readers see a whole file or none."""
+    """Readers see a whole file or none, and whoever has the old one mapped (``values`` may be it) keeps it.
+
+    Raises:
+        OSError: If it cannot be written; nothing is left of it then.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".part.npy")
-    np.save(draft, values, allow_pickle=False)
+    try:
+        np.save(draft, values, allow_pickle=False)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
     draft.replace(path)
 
 

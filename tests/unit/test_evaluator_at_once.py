@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.api import Measured
+from evaluator.api import EvaluatorError, Measured
 from evaluator.at_once import AtOnce, ComparingAtOnce, Copies, for_objective
 from evaluator.backend import Backend, Buffer, Bytes, Loaded
 from evaluator.cascade import run_cascade
 from evaluator.compare import summarise_proof
 from evaluator.energy import per_call
 from evaluator.face_off import face_off
-from evaluator.messages import CompareJob, Fatal, Prepared, Setup
+from evaluator.messages import Compared, CompareJob, Fatal, Prepared, Setup
 from evaluator.objective import Kind, Objective
 from evaluator.plan import Call
 from evaluator.resident import Canaries, Close, Finding, Intact, Kept, Question
@@ -269,6 +269,18 @@ def test_the_final_proof_measures_what_is_optimised(tmp_path: Path) -> None:
             assert (found.sizes[0].baseline_mj, found.sizes[0].best_mj) == (9.0, 3.0)
         else:
             assert "over the bound of its latency" in found.message
+
+
+def test_a_proof_without_the_kernel_as_it_is_is_none(tmp_path: Path) -> None:
+    """Its energy cannot be read for once, or it does not run: neither is a figure, nor the champion's fault."""
+    station, variant, device = opened(fast, tmp_path, Objective(Kind.ENERGY), {"rule": 3.0, "right": 9.0})
+    assert station.baseline is not None
+    device.spends = {"rule": 3.0}
+    with pytest.raises(EvaluatorError, match="does not tell its energy"):
+        face_off(station, CompareJob((station.baseline, variant), 0.05, 1))
+    gone = Compared(({}, {}), ("it does not load", ""), ((), ()))
+    found = summarise_proof("", 1, [gone], station.spec.sizes, SEED, "")
+    assert not found.verified and found.message == "the kernel as it is: it does not load"
 
 
 @dataclass

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,8 @@ from evaluator.session_inputs import session_inputs
 from evaluator.settings import EvaluatorSettings
 from evaluator.standing import Standing
 from evaluator.station import Station
-from evaluator.store import load_oracle, save_answer
-from evaluator.worker import open_baseline, settle
+from evaluator.store import kept, load_oracle, save_answer
+from evaluator.worker import open_baseline, remember, settle
 from genome.spec import ProblemSize
 from tests.adversarial.arena import AXPB, SEED, Silent
 from tests.adversarial.model_device import Memory, ModelDevice, right
@@ -86,3 +88,45 @@ def test_an_answer_that_the_kernel_contradicts_names_the_difference(opened: tupl
     text = settle(station, TUNED[1]).failure
     assert "does not match the reference, wrong at N=2048" in text and "worst C[7]" in text
     assert load_oracle(station.setup.session, station.spec, TUNED[1]).standing is Standing.AWAITED
+
+
+def all_but_two(device: ModelDevice, memory: Mapping[str, Memory]) -> float:
+    """Leaves the ends of its output alone."""
+    ends = memory["C"].floats()[[0, -1]]
+    ms = right(device, memory)
+    memory["C"].floats()[[0, -1]] = ends
+    return ms
+
+
+def test_a_process_that_took_over_settles_from_what_the_first_one_left(tmp_path: Path) -> None:
+    """Oracles on disk are mapped while they are replaced; what the kernel leaves alone stays what it was."""
+    device = ModelDevice({"right": all_but_two})
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    reference = Reference(str(tmp_path / "reference.py"), "axpb")
+    settings = EvaluatorSettings(min_samples=3, max_samples=6, reference_patience_s=0.0)
+    spec = replace(AXPB.spec, sizes=(ProblemSize((("N", 1 << 16),)),))
+    setup = Setup(spec, "model:0", settings, reference, SEED, tmp_path, beside=True)
+    baseline = prepared(device, "right")
+    first, second = (Station(device, setup, Silent()) for _ in range(2))  # type: ignore[arg-type]
+    outcome = open_baseline(first, baseline)
+    assert isinstance(outcome, Outcome)
+    assert outcome.awaited == spec.sizes
+    remember(second, baseline, outcome.evaluations)
+    answer(second, spec.sizes[0], lambda values: values)
+    assert settle(second, spec.sizes[0]).failure == ""
+    (written,) = {bytes(outputs["C"].written) for outputs in load_oracle(tmp_path, spec, spec.sizes[0]).expected}
+    assert written == bytes([0, *[1] * ((1 << 16) - 2), 0])
+    first.close(), second.close()
+
+
+def test_an_array_that_the_disk_has_no_room_for_is_made_by_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: Path, *_: object, **__: object) -> None:
+        Path(file).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device", str(file))
+
+    values = np.arange(1 << 19, dtype=np.float32)
+    monkeypatch.setattr(np, "save", full)
+    assert kept(tmp_path / "x.npy", values.nbytes, lambda: values) is values
+    assert {path.name for path in tmp_path.iterdir()} == {"x.lock"}
