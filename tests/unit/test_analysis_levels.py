@@ -12,6 +12,7 @@ from genome.analysis.facts import BranchKind, KernelFacts, Uniformity
 from genome.analysis.proof import Standing
 from genome.ir.kernel import Kernel
 from genome.source.frontend import parse_kernel
+from genome.source.verbatim import verbatim_kernel
 from genome.spec import Assumptions
 
 PARAMETERS = "const float* x, const int* start, float* y, int n, int m"
@@ -139,3 +140,10 @@ def test_agreement_on_loaded_values_rests_on_pointers_that_do_not_overlap() -> N
 def test_who_left_in_an_iteration_before_does_not_come_by_again() -> None:
     body = "for (int k = 0; k < n; k++) { __syncthreads(); while (m > start[threadIdx.x]) { if (k) return; m--; } }"
     assert reached(body) is Standing.DOUBTED
+
+
+def test_a_kernel_that_stays_text_says_so() -> None:
+    kernel = verbatim_kernel('__global__ void f(float* y) { asm("exit;"); }', "f")
+    facts = analyse(kernel)
+    assert len(facts.opaque) == 1 and facts.opaque[0].barrier
+    assert not facts.work.proof.holds and not facts.idioms
