@@ -12,7 +12,7 @@ from evo.campaign_types import Campaign
 from evo.checkpoint import resume as resume_campaign
 from evo.diagnosis import diagnosed
 from evo.explain import explain
-from evo.finish import Winner, alternatives, prove, unproven
+from evo.finish import STOPPED, Winner, alternatives, prove, unproven
 from evo.kernel_remarks import explained, kernel_remarks
 from evo.parts import Parts
 from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
@@ -82,6 +82,8 @@ def evolve(
     search = Search(campaign, number, parts, state, screen, observer, stopped, elapsed)
     reason = search.run()
     winner, explanation = _conclude(campaign, number, parts, state, search, observer, reason, stopped)
+    if not winner.comparison.verified:  # the user alone cuts a proof short: --resume makes it
+        reason = StopReason.INTERRUPTED
     result = replace(
         _result(campaign, parts, state, measured, winner, reason),
         explanation=explanation,
@@ -149,7 +151,7 @@ def _conclude(
         return lambda step, steps: observer.on_event(search.snapshot(what, phase, step, steps))
 
     if reason is StopReason.INTERRUPTED:
-        return unproven(state, "stopped by the user before the final comparison; --resume goes on"), ()
+        return unproven(state, STOPPED), ()
     comparing = at(CampaignPhase.COMPARING, "finalists against the baseline in fresh processes")
     comparing(0, campaign.processes)
     winner = prove(number, state, parts, campaign.processes, stopped, comparing,

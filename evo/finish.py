@@ -9,13 +9,14 @@ from evaluator.api import Comparison, SizeComparison
 from evaluator.result import Evaluation
 from evaluator.waiting import Say, silent
 from evo.archive import behaviour
-from evo.fitness import Fitness
+from evo.fitness import METER_ERROR, Fitness
 from evo.parts import Parts
 from evo.population import Individual
 from evo.quarantine import throw_out
 from evo.result import ArchiveEntry
 from evo.state import SearchState
 
+STOPPED = "stopped by the user before the final comparison; --resume goes on"
 FINALISTS = 6
 CLOSE = 0.75  # finalists are at least this part of the leader: the search times them once, minutes apart
 ROUNDS = 4  # times that thrown-out finalists are replaced by the next ones
@@ -38,10 +39,12 @@ def prove(
     """Compares the finalists with the baseline; those that fail go to quarantine and the next ones take their place.
 
     Variants still in doubt take part as well: this proof is the second look that they were waiting for. A reference
-    that is awaited at a tuned size is waited for first; ``say`` hears of it.
+    that is awaited at a tuned size is waited for first; ``say`` hears of it. ``stop`` leaves the proof unmade.
     """
     notes: list[str] = []
     remark = parts.evaluator.settle(say, stop)
+    if stop():
+        return unproven(state, STOPPED)
     tried: set[str] = set()
     contenders = _contenders(state)
     for _ in range(ROUNDS):
@@ -49,7 +52,7 @@ def prove(
         if not field:
             break
         if stop():
-            return unproven(state, "stopped before the final comparison: the figures are the search's estimate")
+            return unproven(state, STOPPED)
         tried.update(individual.digest for individual in field)
         comparisons = parts.evaluator.compare(
             state.baseline.variant, [individual.variant for individual in field], processes, progress
@@ -94,7 +97,7 @@ def unproven(state: SearchState, message: str) -> Winner:
 def baseline_comparison(state: SearchState, message: str) -> Comparison:
     """The baseline against itself: 1x, verified when the campaign started."""
     rows = tuple(
-        SizeComparison(row.size, row.baseline_ms, row.baseline_ms, 1.0, 1.0, 1.0)
+        replace(row, best_ms=row.baseline_ms, speedup=1.0, low=1.0, high=1.0, best_mj=row.baseline_mj)
         for row in _size_rows(state.fitness, state.baseline.parent.evaluations)
     )
     return Comparison(state.baseline.digest, rows, 1.0, 1.0, 1.0, True, message)
@@ -124,11 +127,18 @@ def _field(contenders: Sequence[Individual]) -> list[Individual]:
 
 
 def _size_rows(fitness: Fitness, evaluations: Sequence[Evaluation]) -> tuple[SizeComparison, ...]:
+    """By what is optimised, as in the final proof."""
     rows = []
     for evaluation in evaluations:
-        base = fitness.baseline.get(evaluation.size)
-        own = evaluation.timing
-        if base is not None and own is not None:
-            rows.append(SizeComparison(evaluation.size, base.median_ms, own.median_ms, base.median_ms / own.median_ms,
-                                       base.low_ms / own.high_ms, base.high_ms / own.low_ms))  # fmt: skip
+        base, own = fitness.baseline.get(evaluation.size), evaluation.timing
+        if base is None or own is None:
+            continue
+        row = SizeComparison(evaluation.size, base.median_ms, own.median_ms, base.median_ms / own.median_ms,
+                             base.low_ms / own.high_ms, base.high_ms / own.low_ms)  # fmt: skip
+        before, after = fitness.energies.get(evaluation.size), evaluation.energy_mj
+        if before is not None and after is not None:
+            ratio = before / after
+            row = replace(row, speedup=ratio, low=ratio * (1.0 - METER_ERROR), high=ratio * (1.0 + METER_ERROR),
+                          baseline_mj=before, best_mj=after)  # fmt: skip
+        rows.append(row)
     return tuple(rows)

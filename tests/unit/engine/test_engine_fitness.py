@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from evaluator.result import Evaluation, Status, Timing
+from evo.finish import unproven
 from evo.fitness import Fitness
 from genome.spec import ProblemSize
 
@@ -58,3 +60,13 @@ def test_energy_counts_where_it_is_what_is_optimised() -> None:
     assert fitness.score((at(1, 1.0), replace(at(2, 1.0), energy_mj=5.0))) is None
     with pytest.raises(ValueError, match="the baseline has no energy at"):
         Fitness.of(sizes, (at(1, 8.0), at(2, 8.0)), by_energy=True)
+
+
+def test_a_campaign_that_was_cut_short_tells_energies_where_those_were_optimised() -> None:
+    """Half of the energy in ten times the time."""
+    fitness = Fitness.of(SIZES[:1], (replace(at(1, 8.0), energy_mj=6.0),), by_energy=True)
+    own = SimpleNamespace(evaluations=(replace(at(1, 80.0), energy_mj=3.0),))
+    leader = SimpleNamespace(parent=own, digest="d", speedup=2.0, low=1.9, high=2.1)
+    (row,) = unproven(SimpleNamespace(fitness=fitness, leader=leader, baseline=None), "").comparison.sizes  # type: ignore[arg-type]
+    assert row.speedup == pytest.approx(2.0) and row.low < 2.0 < row.high
+    assert (row.baseline_mj, row.best_mj, row.best_ms) == (6.0, 3.0, 80.0)

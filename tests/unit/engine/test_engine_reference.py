@@ -10,6 +10,7 @@ import pytest
 from evaluator.api import EvaluatorError
 from evo.evolve import evolve
 from evo.progress import CampaignPhase
+from evo.result import StopReason
 
 REMARK = "reference not computed at N=64"
 
@@ -45,3 +46,26 @@ def test_a_reference_that_contradicts_the_kernel_ends_the_campaign(bench: Any) -
     evaluator.settle = settle
     with pytest.raises(EvaluatorError, match="does not match the reference"):
         evolve(bench.campaign(), bench.parts(evaluator), observer=bench.watcher())
+
+
+@pytest.mark.parametrize("ms", [None, 100.0])
+def test_a_stop_while_it_is_awaited_leaves_the_proof_to_a_resumed_run(bench: Any, ms: float | None) -> None:
+    """Also where nothing beat the kernel (every variant takes ``ms``): the reference has not confirmed that one."""
+    times = {} if ms is None else {"time_of": lambda variant: ms}
+    evaluator, memory, stopped = bench.evaluator(**times), bench.memory_type(), False
+
+    def settle(say: Callable[[str], None], give_up: Callable[[], bool]) -> str:
+        nonlocal stopped
+        stopped = True
+        assert give_up()
+        return ""
+
+    evaluator.settle = settle
+    parts, campaign = bench.parts(evaluator, memory), bench.campaign(evaluations=10)
+    cut = evolve(campaign, parts, observer=bench.watcher(), stop=lambda: stopped)
+    assert cut.stop is StopReason.INTERRUPTED and not cut.comparison.verified
+    assert memory.finished == {} and not evaluator.proofs
+    result = evolve(campaign, bench.parts(bench.evaluator(**times), memory), observer=bench.watcher(), resume=True)
+    assert result.stop is StopReason.EVALUATIONS and result.comparison.verified
+    assert result.improved is (ms is None)
+    assert result.counts.evaluations == cut.counts.evaluations
