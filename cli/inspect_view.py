@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from evo.inspection.order import carried, orders
+from evo.inspection.order import carried, looped, orders
 from evo.inspection.record import Finding, Inspection, Offer
 from evo.inspection.words import agreement, listed, together, warp
 
@@ -122,7 +122,7 @@ def _loops(seen: Inspection) -> list[RenderableType]:
 def _control(seen: Inspection) -> list[RenderableType]:
     table = _table("line", "what", "threads that agree", "why")
     for branch in seen.branches:
-        what = f"{branch.kind} {branch.condition}"
+        what = looped(branch, seen) or f"{branch.kind} {branch.condition}"
         table.add_row(*map(escape, (str(branch.line), what, agreement(branch.uniformity), branch.proof.reason)))
     for barrier in seen.barriers:
         reached = "those of a block reach it" if barrier.proof.holds else "not surely all of a block reach it"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,9 +86,11 @@ def draft(
     text = kernel.verbatim or verbatim_kernel(source, entry, **how).verbatim
     where = positions(kernel, text)
     domain, unsure = _domain(where, sizes)
+    alone = blocks_alone(kernel, text)
+    single = {dim for dim in alone if dim != "x" and not re.search(rf"\bthreadIdx\s*\.\s*{dim}\b", text)}
     return Draft(
-        shown, entry, kernel.params, sizes, domain, _read(kernel), shapes(kernel, where, sizes), _block(where), given,
-        guessed, unsure, blocks_alone(kernel, text),
+        shown, entry, kernel.params, sizes, domain, _read(kernel), shapes(kernel, where, sizes), _block(where, single),
+        given, guessed, unsure, alone,
         frozenset(update.target.array for update in updates(kernel.body)),
     )  # fmt: skip
 
@@ -109,9 +112,11 @@ def _domain(where: Positions, sizes: Sequence[str]) -> tuple[tuple[str, ...], bo
     return tuple(domain), unsure
 
 
-def _block(where: Positions) -> tuple[int, ...]:
-    usual = _BLOCKS[where.dims]
-    return tuple(where.threads.get(dim, threads) for dim, threads in zip("xyz", usual, strict=False))
+def _block(where: Positions, single: Set[str]) -> tuple[int, ...]:
+    """One thread along the ``single`` dimensions, where nobody asks for more."""
+    usual = iter(_BLOCKS[where.dims - len(single)])
+    guessed = {dim: 1 if dim in single else next(usual) for dim in "xyz"[: where.dims]}
+    return tuple(where.threads.get(dim, threads) for dim, threads in guessed.items())
 
 
 def _read(kernel: Kernel) -> frozenset[str]:

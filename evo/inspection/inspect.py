@@ -8,6 +8,7 @@ from dataclasses import replace
 from evo.inspection.explore import Question
 from evo.inspection.findings import findings
 from evo.inspection.memory import access_views, argument_views, reuse_views
+from evo.inspection.missing import missing_headers
 from evo.inspection.moves import Possibilities, possibilities
 from evo.inspection.record import Inspection, KernelView
 from evo.inspection.summary import summary
@@ -100,6 +101,7 @@ def _understood(
         later=possible.later,
         refusals=possible.refusals,
         grants=possible.grants,
+        missing=missing_headers(spec),
         source=spec.source,
     )
 

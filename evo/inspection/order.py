@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evo.inspection.facts import DependenceView, LoopView
+from evo.inspection.facts import BranchView, DependenceView, LoopView
 from evo.inspection.record import Inspection
 from evo.inspection.words import listed
 
@@ -58,3 +58,12 @@ def carried(loop: LoopView, seen: Inspection) -> str:
     met = [d.name for d in seen.dependences if d.loop == loop.site and d.hazard == "flow" and d.proof.holds]
     names = [name for name in met if name in arrays and name not in loop.reductions]
     return f"they meet at {listed(names)}" if names else ""
+
+
+def looped(branch: BranchView, seen: Inspection) -> str:
+    """``the loop over k`` where a branch is the end of a loop that its line tells; else empty.
+
+    Its condition is that of the loop's normal form, which often nobody wrote.
+    """
+    sites = [loop.site for loop in seen.loops if loop.line == branch.line] if branch.kind == "loop" else []
+    return f"the loop over {sites[0]}" if len(sites) == 1 else ""

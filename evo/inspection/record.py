@@ -192,6 +192,7 @@ class Inspection:
     """Everything that the engine understood of one kernel, and what it would do with it.
 
     Attributes:
+        missing: Headers of the user's own that were not found.
         source: Text of the file (not part of the JSON).
     """
 
@@ -216,6 +217,7 @@ class Inspection:
     later: tuple[Later, ...]
     refusals: tuple[Refusals, ...]
     grants: tuple[Grant, ...]
+    missing: tuple[str, ...] = ()
     source: str = field(repr=False, default="")
 
     def to_json(self) -> dict[str, Any]:

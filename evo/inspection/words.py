@@ -64,6 +64,11 @@ def at_lines(lines: Iterable[int]) -> str:
     return f"line{'s' if len(known) > 1 else ''} {listed(map(str, known), 8)}"
 
 
+def known_lines(lines: Iterable[int]) -> tuple[int, ...]:
+    """Each line once, in order, those that are not known left out."""
+    return tuple(sorted({line for line in lines if line}))
+
+
 def plural(count: int, noun: str) -> str:
     """``1 loop``, ``2 loops``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"

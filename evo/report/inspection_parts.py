@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evo.inspection.order import carried, orders
+from evo.inspection.order import carried, looped, orders
 from evo.inspection.record import Inspection
 from evo.inspection.words import agreement, listed, warp
 from evo.report.markup import bullets, code, table, text
@@ -61,7 +61,8 @@ def loops_part(seen: Inspection) -> str:
 def control_part(seen: Inspection) -> str:
     """Branches and barriers."""
     rows = [
-        [_link(branch.line), f"{text(branch.kind)} {code(branch.condition)}", text(agreement(branch.uniformity)),
+        [_link(branch.line), text(looped(branch, seen)) or f"{text(branch.kind)} {code(branch.condition)}",
+         text(agreement(branch.uniformity)),
          text(branch.proof.reason)]
         for branch in seen.branches
     ]  # fmt: skip

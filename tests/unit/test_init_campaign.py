@@ -181,6 +181,15 @@ def test_a_block_with_a_number_of_its_own_gives_a_grid(tmp_path: Path) -> None:
     assert [str(extent) for extent in load_campaign(tmp_path / "campaign.yaml").spec.launch.grid] == ["rows"]
 
 
+@pytest.mark.parametrize(("row", "block"), [("blockIdx.y", [256, 1]), ("blockIdx.y + threadIdx.y", [16, 16])])
+def test_a_dimension_takes_threads_only_where_the_kernel_asks_for_theirs(
+    tmp_path: Path, row: str, block: list[int]
+) -> None:
+    body = f"int r = {row}; int c = threadIdx.x + blockIdx.x * blockDim.x; if (c < cols) y[r * cols + c] = 0.0f;"
+    data, _ = first_file(tmp_path, f"__global__ void k(float* y, int rows, int cols) {{ {body} }}")
+    assert list(data["launch"]["block"].values()) == block and data["launch"]["grid"]["y"] == "rows"
+
+
 def test_template_arguments_are_guessed_and_remarked(tmp_path: Path) -> None:
     data, text = first_file(tmp_path, TEMPLATE)
     assert data["kernel"]["template_args"] == ["float", 4] and "# T, R: a guess" in text

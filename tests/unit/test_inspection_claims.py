@@ -82,6 +82,9 @@ def test_an_element_that_one_thread_reads_again_is_not_shared_by_the_block(tmp_p
     again = "for (int t = 0; t < 4; ++t) out[i] += in[i];"
     seen = inspected(tmp_path, "const float* in, float* out, int n", f"{INDEX}\nif (i < n)\n{again}")
     assert not any("threads of a block" in finding.text for finding in of_kind(seen, FindingKind.REUSE))
+    few = "if (i < n && threadIdx.y == 0) out[i] = in[blockIdx.x];"
+    seen = inspected(tmp_path, "const float* in, float* out, int n", f"{INDEX}\n{few}")
+    assert not of_kind(seen, FindingKind.REUSE)
     shared = "if (i < n) out[i] = in[i] + in[i + 1] + in[i + 2];"
     seen = inspected(tmp_path, "const float* in, float* out, int n", f"{INDEX}\n{shared}")
     assert any("threads of a block read each element of in" in f.text for f in of_kind(seen, FindingKind.REUSE))
@@ -115,3 +118,24 @@ def test_an_order_that_only_may_hold_is_called_so(tmp_path: Path, statement: str
 )
 def test_the_reason_of_unread_text_is_the_one_that_counts(text: str, why: str) -> None:
     assert why_opaque(text) == why
+
+
+def test_headers_that_were_not_found_are_named_where_text_stays_unread(tmp_path: Path) -> None:
+    before = '#include <cmath>\n#include <cuda_runtime.h>\n#include "sizes.h"\n#include <mine/loops.cuh>'
+    body = f"{INDEX}\nif (i < n) {{ FOR_ALL(t, TERMS) a[i] += t; }}"
+    seen = inspected(tmp_path, "float* a, int n", body, before)
+    assert seen.missing == ("sizes.h", "mine/loops.cuh")
+    assert any("Not found: sizes.h and mine/loops.cuh" in finding.text for finding in seen.findings)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "loops.cuh").write_text("#define FOR_ALL(t, n) for (int t = 0; t < n; ++t)\n")
+    (tmp_path / "sizes.h").write_text("#define TERMS 4\n")
+    found = file_kernel(tmp_path / "k.cu", "k", include_dirs=[str(tmp_path)])
+    seen = inspect_kernel(found.spec, BUILTIN, Target.CUDA)
+    assert not seen.missing and not seen.opaque and seen.loops[0].trips == "4"
+
+
+def test_a_loop_is_named_by_its_site_where_its_normal_form_was_written_by_nobody(tmp_path: Path) -> None:
+    stride = "for (int t = threadIdx.x; t < n; t += blockDim.x) a[t] = 0.0f;"
+    seen = inspected(tmp_path, "float* a, int n", stride)
+    (finding,) = of_kind(seen, FindingKind.DIVERGENCE)
+    assert f"the loop over {seen.loops[0].site} (line 3)" in finding.text and "?" not in finding.text

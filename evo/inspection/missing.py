@@ -1,0 +1,25 @@
+"""Headers that a kernel's file includes and that were not found: what they define is unknown to the engine."""
+
+from __future__ import annotations
+
+import re
+
+from genome.source.preprocess import preprocess
+from genome.spec import KernelSpec
+
+_WITH_COMPILER = re.compile(
+    r"(?:std\w+|math|string|assert|float|limits|time|ctype|errno|signal|malloc|memory|unistd|getopt|pthread|omp|mpi)\.h"
+    r"|(?:sys|linux|thrust|cub|cuda|cooperative_groups|GL|nv)/.*|\w+"
+    r"|(?:cu|nv|device_|vector_|sm_|helper_|texture_|surface_|channel_|builtin_|host_|math_|mma|nccl|driver_|crt/)[^/]*\.h\w*"
+)
+"""Headers of C, C++, the CUDA toolkit and its samples: the engine knows what kernels use of them, or only hosts do."""
+
+
+def missing_headers(spec: KernelSpec) -> tuple[str, ...]:
+    """The user's own headers that are not there, as the file names them.
+
+    Raises:
+        SourceError: If the file cannot be preprocessed.
+    """
+    missing = preprocess(spec.source, spec.path, spec.defines, spec.include_dirs).missing
+    return tuple(name for name in missing if not _WITH_COMPILER.fullmatch(name))
