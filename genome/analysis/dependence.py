@@ -224,7 +224,7 @@ class _Fission:
                 return Index(node.array, lanes + node.subscripts)
             return node
 
-        return expr if self.expanded.keys().isdisjoint(names(expr)) else rewrite(expr, visit)
+        return rewrite(expr, visit, lambda node: self.expanded.keys().isdisjoint(names(node)))
 
     def _nest(self, variables: frozenset[str], stmt: Stmt) -> Stmt:
         for loop in reversed(self.loops):

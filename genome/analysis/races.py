@@ -19,9 +19,9 @@ from genome.analysis.facts import Uniformity
 from genome.analysis.scope import make_scope
 from genome.analysis.touches import Touches, touches
 from genome.analysis.uniformity import Levels, agrees
-from genome.ir.expr import Binary, Const, Index, Var, accesses, conjuncts
+from genome.ir.expr import Binary, Const, Index, Var, accesses, conjuncts, names
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Stmt, writes
+from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Stmt, expressions, writes
 
 
 def race(kernel: Kernel, own: frozenset[str] = frozenset()) -> str | None:
@@ -104,6 +104,9 @@ class _State:
         if isinstance(stmt, Opaque):
             self.read |= self.shared & set(stmt.reads)
             self.written |= self.shared & set(stmt.writes)
+        if all(self.shared.isdisjoint(names(expr)) for expr in expressions(stmt)):
+            self._look()
+            return
         update = update_of(stmt)
         if update is not None and update.target.array in self.shared:
             self.updated.add(update.target.array)
@@ -127,8 +130,10 @@ class _State:
         self.targets.add(target)
 
     def _look(self) -> None:
+        if self.conflict is not None:
+            return
         both = sorted(self.read & self.written | self.updated & (self.read | self.written))
-        if both and self.conflict is None:
+        if both:
             self.conflict = both[0]
 
 

@@ -179,10 +179,15 @@ def calls(expr: Expr) -> tuple[Call, ...]:
     return (expr, *expr._calls_below) if isinstance(expr, Call) else expr._calls_below
 
 
-def rewrite(expr: Expr, function: Callable[[Expr], Expr]) -> Expr:
-    """Bottom-up rewrite: ``function`` sees each node after its children were rewritten. Unchanged nodes are shared."""
+def rewrite(expr: Expr, function: Callable[[Expr], Expr], skip: Callable[[Expr], bool] | None = None) -> Expr:
+    """Bottom-up rewrite: ``function`` sees each node after its children were rewritten. Unchanged nodes are shared.
+
+    Nodes for which ``skip`` is true are left as they are, with all that is below them.
+    """
+    if skip is not None and skip(expr):
+        return expr
     old = expr._children
-    return function(_with_children(expr, [rewrite(child, function) for child in old]) if old else expr)
+    return function(_with_children(expr, [rewrite(child, function, skip) for child in old]) if old else expr)
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:

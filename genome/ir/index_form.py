@@ -115,13 +115,18 @@ class _Form:
         return stmt
 
     def _expr(self, expr: Expr, depths: Mapping[str, int]) -> Expr:
-        if accesses(expr) or any(first.needs.issubset(names(expr)) for first in self.firsts):
-            return _settled(expr, self.firsts, self._facts(expr, depths))
-        return expr
+        return expr if _is_settled(expr, self.firsts) else _settled(expr, self.firsts, self._facts(expr, depths))
 
     def _facts(self, expr: Expr, depths: Mapping[str, int]) -> _Facts:
         known = (*names(expr), *[first.name for first in self.firsts])
         return tuple([(name, self.types.get(name, ""), depths.get(name, 0)) for name in known])
+
+
+def _is_settled(expr: Expr, firsts: Sequence[_First]) -> bool:
+    """True if the expression is in printing form as it is: it has neither an index nor a sum that holds a first one."""
+    if accesses(expr):
+        return False
+    return not any(first.needs.issubset(names(expr)) for first in firsts)
 
 
 @lru_cache(maxsize=8192)
@@ -135,7 +140,7 @@ def _settled(expr: Expr, firsts: tuple[_First, ...], facts: _Facts) -> Expr:
             return Index(node.array, tuple([_ordered(part, facts) for part in node.subscripts]))
         return node
 
-    return rewrite(expr, visit)
+    return rewrite(expr, visit, lambda node: _is_settled(node, firsts))
 
 
 def _named(node: Expr, firsts: Sequence[_First]) -> Expr:

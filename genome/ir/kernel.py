@@ -231,7 +231,8 @@ class Kernel(Node):
 
     def require(self, *conditions: Condition) -> Kernel:
         """The kernel with conditions added (once each)."""
-        return replace(self, conditions=tuple(dict.fromkeys((*self.conditions, *conditions))))
+        needed = tuple(dict.fromkeys((*self.conditions, *conditions)))
+        return self if needed == self.conditions else replace(self, conditions=needed)
 
     def fresh(self, base: str) -> str:
         """A name that nothing in the kernel uses: ``base``, else ``base_2``, ``base_3``, ..."""

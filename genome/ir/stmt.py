@@ -124,7 +124,7 @@ class Loop(Stmt):
     ctype: str = "int"
     origin: str = ""
 
-    @property
+    @once
     def trip(self) -> int | None:
         """Number of iterations when it is a constant, else None."""
         if isinstance(self.lower, Const) and isinstance(self.upper, Const):

@@ -233,7 +233,11 @@ class _Staging:
         }
 
         def redirect(expr: Expr) -> Expr:
-            return rewrite(expr, lambda node: new.get(node, node) if isinstance(node, Index) else node)
+            return rewrite(
+                expr,
+                lambda node: new.get(node, node) if isinstance(node, Index) else node,
+                lambda node: self.array not in names(node),
+            )
 
         def stage(body: Body) -> Body:
             copies = tuple(stmt for stmt in body if _is_copy(stmt))

@@ -229,7 +229,7 @@ def renamed(body: Body, fresh: Callable[[str], str], suffix: str) -> Body:
             return (replace(stmt, var=renames[stmt.var]),)
         return (stmt,)
 
-    def renamed_in(expr: Expr) -> Expr:
-        return expr if renames.keys().isdisjoint(names(expr)) else rewrite(expr, visit)
+    def kept(expr: Expr) -> bool:
+        return renames.keys().isdisjoint(names(expr))
 
-    return map_stmts(map_body(body, renamed_in), rename)
+    return map_stmts(map_body(body, lambda expr: rewrite(expr, visit, kept)), rename)
