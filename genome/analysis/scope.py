@@ -42,7 +42,8 @@ class Scope:
         block: Threads of a block along x, y, z where the launch is known, else None.
         types: Canonical type of each variable; of each element for an array.
         kinds: Variables that indices run over.
-        definitions: Integer locals that keep their first value, in terms of names that are no such locals.
+        definitions: Integer locals that keep their first value, in terms of names that are no such locals; the extents
+            of the block where it is known.
         changing: Locals and parameters that are set again, with a line where they are.
         loops: Loops by their variable.
     """
@@ -165,8 +166,10 @@ def make_scope(kernel: Kernel, block: Block | None = None) -> Scope:
     loops = {stmt.var: stmt for stmt in flatten(body) if isinstance(stmt, Loop)}
     kinds |= dict.fromkeys(loops, VariableKind.LOOP)
     changing = _changing(body)
-    definitions = _definitions(body, types, frozenset(changing))
-    plain = Scope(kernel, block or _block_of(kernel), types, kinds, definitions, changing, {})
+    known = block or _block_of(kernel)
+    extents = {f"blockDim.{dim}": Const(f"{extent}u") for dim, extent in zip("xyz", known or (), strict=False)}
+    definitions = _definitions(body, types, frozenset(changing), extents)
+    plain = Scope(kernel, known, types, kinds, definitions, changing, {})
     return replace(plain, loops={name: replace(loop, lower=plain.resolve(loop.lower), upper=plain.resolve(loop.upper))
                                  for name, loop in loops.items()})  # fmt: skip
 
@@ -186,9 +189,13 @@ def _block_of(kernel: Kernel) -> Block | None:
     return found.get("x", 1), found.get("y", 1), found.get("z", 1)
 
 
-def _definitions(body: Body, types: Mapping[str, str], changing: frozenset[str]) -> dict[str, Expr]:
-    """Values of the integer locals that are declared once and never set again, earlier ones put into later ones."""
-    found: dict[str, Expr] = {}
+def _definitions(
+    body: Body, types: Mapping[str, str], changing: frozenset[str], known: Mapping[str, Expr]
+) -> dict[str, Expr]:
+    """Values of the integer locals that are declared once and never set again, earlier ones put into later ones, and
+    what else is known.
+    """
+    found: dict[str, Expr] = dict(known)
     seen: set[str] = set()
     for stmt in flatten(body):
         if not isinstance(stmt, Decl) or stmt.dims or stmt.space is Space.SHARED:
