@@ -185,7 +185,7 @@ def _classify(tokens: tuple[Token, ...]) -> Item:
         template = tokens[start + 2 : end] if template is None else template
         start = end + 1
     texts = [token.text for token in tokens]
-    if texts[start] == "template":
+    if texts[start : start + 1] == ["template"]:
         return Item(tokens, "instance", ())
     head = set(texts[start : start + 3])
     if texts[start : start + 1] == ["using"] and "=" not in texts:
