@@ -157,15 +157,15 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         return io.StringIO(_PRAGMA_UNROLL.sub(_unroll_call, text))
 
     def on_error(self, file: str, line: int, msg: str) -> None:
-        raise SourceError(file or self.path_of_source, line, msg, "the preprocessor stops here")
+        raise SourceError(file or self.path_of_source, line, " ".join(msg.split()), "the preprocessor stops here")
 
     def on_include_not_found(self, is_malformed: bool, is_system: bool, curdir: str, includepath: str) -> str:
         self.missing.append(includepath)
         raise OutputDirective(Action.IgnoreAndRemove)
 
     def on_directive_handle(self, directive, toks, ifpassthru, precedingtoks):  # type: ignore[no-untyped-def]
-        if directive.value == "define" and not toks:
-            self.on_error(directive.source, directive.lineno, "#define without a name")
+        if directive.value in ("define", "undef", "ifdef", "ifndef") and not toks:
+            self.on_error(directive.source, directive.lineno, f"#{directive.value} without a name")
         if directive.value in ("define", "undef") and toks and toks[0].value in self.own_names:
             raise OutputDirective(Action.IgnoreAndRemove)
         return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)

@@ -161,6 +161,8 @@ MONSTERS: dict[str, Callable[[], str]] = {
     "a case at the end": lambda: inside("case"),
     "half an include": lambda: "#include <a\n" + inside(""),
     "half a define": lambda: "#define\n" + inside(""),
+    "half a condition": lambda: "#ifdef\n#endif\n#ifndef\n#endif\n#undef\n" + inside(""),
+    "half a template": lambda: "template <typename T>",
     "division by zero": lambda: "#if 1 / 0\n#endif\n" + inside("y[1 / 0] = 1;"),
 }  # fmt: skip
 
