@@ -49,7 +49,7 @@ def _several(claim: WholeClaim, device: str | None, processes: int | None, as_js
     def say(name: str, done: int, of: int) -> None:
         click.echo(f"{name}: process {done} of {of}", err=True)
 
-    result = verify_whole(claim, device=device, processes=processes, progress=say)
+    result = verify_whole(claim, device=device, processes=processes, progress=say, say=_remark)
     if as_json:
         click.echo(json.dumps(whole_verification_json(result), indent=2))
     else:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from evaluator.api import EvaluatorError
 from evo.campaign_types import Campaign, EntriesCampaign, Entry
 from evo.entries_journal import Journal, Spent, key_of, load, save
 from evo.entries_result import combined_json
@@ -50,27 +52,24 @@ def run_entries(
         What is in ``best.json`` of the output folder: see ``combined_json``.
 
     Raises:
-        CampaignError: If the interrupted run was another campaign's.
+        CampaignError: If the interrupted run was another campaign's, or the result of an entry is gone.
         EvaluatorError, DeviceError, KnowledgeError, SourceError: See ``evo.engine.run_campaign``.
         OSError: If the output folder cannot be written.
     """
-    journal = _journal(plan, resume, weigh or baseline_ms, say)
-    times = journal.times_ms
-    share = shares(times)
-    order = sorted(plan.entries, key=lambda entry: -times[entry.name])
     stopped, interrupted = stop or (lambda: False), ""
+    journal = _journal(plan, resume, weigh or baseline_ms, say, stopped)
+    order = sorted(plan.entries, key=lambda entry: -journal.times_ms[entry.name])
     for entry in order:
         if stopped():
             break
         if entry.name in journal.ended:
             continue
         again = journal.running == entry.name
-        waiting = [other.name for other in order if other.name not in journal.ended]
-        budget = journal.budget if again else next_budget(entry.name, waiting, share, journal.left(plan.budget))
-        journal = journal.begun(entry.name, budget)
+        journal = journal if again else _begun(journal, entry, order, plan)
         save(journal, plan)
         say(_notice(entry, journal, len(order)))
-        result = tune(replace(entry.campaign, budget=budget), again)
+        with _named(entry):
+            result = tune(replace(entry.campaign, budget=journal.budget), again)
         if result.stop is StopReason.INTERRUPTED:
             interrupted = entry.name
             break
@@ -93,9 +92,14 @@ def baseline_ms(campaign: Campaign) -> float:
 
 
 def _journal(
-    plan: EntriesCampaign, resume: bool, weigh: Callable[[Campaign], float], say: Callable[[str], None]
-) -> Journal:
-    """That of the interrupted run, or a new one with the times of all entries."""
+    plan: EntriesCampaign, resume: bool, weigh: Callable[[Campaign], float], say: Callable[[str], None],
+    stopped: StopRequest,
+) -> Journal:  # fmt: skip
+    """That of the interrupted run, or a new one with the times of all entries.
+
+    Raises:
+        KeyboardInterrupt: If the user stops it before anything is known that could be written.
+    """
     known = load(plan) if resume else None
     if known is not None:
         return known
@@ -103,11 +107,31 @@ def _journal(
         say(f"there is no interrupted run in {plan.output}: a new one begins")
     began, times = time.monotonic(), {}
     for entry in plan.entries:
+        if stopped():
+            raise KeyboardInterrupt
         say(f"{entry.name}: verifying and timing the kernel as it stands")
-        times[entry.name] = entry.calls * weigh(entry.campaign)
+        with _named(entry):
+            times[entry.name] = entry.calls * weigh(entry.campaign)
     journal = Journal(key_of(plan), times, time.monotonic() - began)
     save(journal, plan)
     return journal
+
+
+def _begun(journal: Journal, entry: Entry, order: Sequence[Entry], plan: EntriesCampaign) -> Journal:
+    """After an entry began, with its part of what is left."""
+    waiting = [other.name for other in order if other.name not in journal.ended]
+    return journal.begun(
+        entry.name, next_budget(entry.name, waiting, shares(journal.times_ms), journal.left(plan.budget))
+    )
+
+
+@contextmanager
+def _named(entry: Entry) -> Iterator[None]:
+    """Says of which entry an error is."""
+    try:
+        yield
+    except EvaluatorError as error:
+        raise EvaluatorError(f"{entry.name}: {error}") from error
 
 
 def _notice(entry: Entry, journal: Journal, entries: int) -> str:

@@ -65,10 +65,12 @@ class Journal:
 
 
 def key_of(plan: EntriesCampaign) -> str:
-    """Digest of entries, kernels, settings and references: journals of other campaigns are not gone on with."""
+    """Digest of entries, kernels, device, settings and references: other campaigns' journals are not gone on with."""
     parts = [[entry.name, entry.calls, entry.campaign.spec.source, _settings(entry.campaign), contract(entry.campaign)]
              for entry in plan.entries]  # fmt: skip
-    text = json.dumps([parts, plan.seed], sort_keys=True, default=str)
+    text = json.dumps(
+        [parts, plan.seed, [entry.campaign.device for entry in plan.entries]], sort_keys=True, default=str
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -111,8 +113,8 @@ def load(plan: EntriesCampaign) -> Journal | None:
         return None
     if journal.key != key_of(plan):
         raise CampaignError(
-            f"{plan.output / FILE}: the interrupted run had other entries, kernels or settings; run without --resume "
-            "to start anew (what was measured is reused), or undo the change"
+            f"{plan.output / FILE}: the interrupted run had another device, other entries, kernels or settings; run "
+            "without --resume to start anew (what was measured is reused), or undo the change"
         )
     return journal
 

@@ -85,7 +85,7 @@ def combined_json(
     for entry in plan.entries:
         tuned = entry.name in journal.ended or entry.name == interrupted
         found = _found(plan, entry) if tuned else None
-        parts.append(_whole(entry, found, journal.times_ms[entry.name]))
+        parts.append(_whole(plan, entry, found, journal.times_ms[entry.name]))
         rows.append(_row(entry, found, parts[-1]))
     whole = together(parts)
     for row, part in zip(rows, parts, strict=True):
@@ -119,19 +119,30 @@ def _found(plan: EntriesCampaign, entry: Entry) -> Mapping[str, Any]:
     Raises:
         CampaignError: If it is not there any more.
     """
-    path = plan.output / entry.name / BEST
     try:
-        data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        data: Mapping[str, Any] = json.loads((plan.output / entry.name / BEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CampaignError(f"{path}: the result of an entry that has ended cannot be read ({error}); run without "
-                            "--resume") from None  # fmt: skip
+        raise _lost(plan, entry, str(error)) from None
     return data
 
 
-def _whole(entry: Entry, found: Mapping[str, Any] | None, weighed_ms: float) -> Whole:
+def _lost(plan: EntriesCampaign, entry: Entry, why: str) -> CampaignError:
+    path = plan.output / entry.name / BEST
+    return CampaignError(f"{path}: the result of an entry that has ended cannot be read ({why}); run without --resume")
+
+
+def _whole(plan: EntriesCampaign, entry: Entry, found: Mapping[str, Any] | None, weighed_ms: float) -> Whole:
+    """Of an entry as it was found, or as it was weighed.
+
+    Raises:
+        CampaignError: If what the entry has written is not what it writes.
+    """
     if found is None:
         return Whole(weighed_ms, weighed_ms, weighed_ms, weighed_ms)
-    return entry_whole(entry.calls, entry.campaign.spec.sizes, found["sizes"])
+    try:
+        return entry_whole(entry.calls, entry.campaign.spec.sizes, found["sizes"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise _lost(plan, entry, repr(error)) from None
 
 
 def _row(entry: Entry, found: Mapping[str, Any] | None, part: Whole) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluator.waiting import Say, silent
 from evo.campaign import CampaignError, load_campaign
 from evo.entries_result import Whole, entry_whole, together
 from evo.verify import Claim, Verification, read_claim, verification_json, verify
@@ -64,7 +65,7 @@ def read_whole(path: Path, campaign: Path | None = None) -> WholeClaim | None:
     try:
         speedup: Mapping[str, Any] = data["speedup"]
         told = (float(speedup["median"]), float(speedup["low"]), float(speedup["high"]))
-        rows = [(str(row["name"]), float(row["calls"]), row["file"]) for row in data["entries"]]
+        rows = [(str(row["name"]), float(row["calls"]), str(row["file"] or "")) for row in data["entries"]]
     except (KeyError, TypeError, ValueError) as error:
         raise CampaignError(f"{path}: is no best.json of several entries ({error!r})") from None
     claims = tuple((name, calls, read_claim(path.parent / file, campaign)) for name, calls, file in rows if file)
@@ -74,8 +75,9 @@ def read_whole(path: Path, campaign: Path | None = None) -> WholeClaim | None:
 
 
 def verify_whole(
-    claim: WholeClaim, *, device: str | None, processes: int | None, progress: Callable[[str, int, int], None]
-) -> WholeVerification:
+    claim: WholeClaim, *, device: str | None, processes: int | None, progress: Callable[[str, int, int], None],
+    say: Say = silent,
+) -> WholeVerification:  # fmt: skip
     """Proves every entry (blocks). See ``evo.verify.verify``; ``progress`` is told the entry as well.
 
     Raises:
@@ -88,7 +90,7 @@ def verify_whole(
         def told(done: int, of: int, name: str = name) -> None:
             progress(name, done, of)
 
-        result = verify(part, device=device, processes=processes, progress=told)
+        result = verify(part, device=device, processes=processes, progress=told, say=say)
         found.append((name, result))
         if result.comparison.verified:
             rows = [vars(row) for row in result.comparison.sizes]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evo.campaign import Budget, Campaign, CampaignError, EntriesCampaign, load_plan
+from evaluator.api import EvaluatorError
+from evo.campaign import Budget, Campaign, CampaignError, EntriesCampaign, Overrides, load_plan
 from evo.entries import run_entries
 from evo.entries_result import entry_whole, together
 from evo.entries_share import EVEN, next_budget, shares
@@ -179,17 +180,43 @@ def test_no_entry_begins_after_a_stop(plan: EntriesCampaign) -> None:
     assert data["speedup"]["median"] == pytest.approx(10.0 / 7.0)
 
 
+def test_a_stop_while_entries_are_weighed_ends_at_the_next_one(plan: EntriesCampaign) -> None:
+    weighed: list[str] = []
+    tuner = Tuner()
+
+    def weigh(campaign: Campaign) -> float:
+        weighed.append(campaign.entry)
+        return 1.0
+
+    with pytest.raises(KeyboardInterrupt):
+        run_entries(plan, tune=tuner, say=lambda text: None, weigh=weigh, stop=lambda: bool(weighed))
+    assert weighed == ["a"] and not tuner.budgets and not plan.output.exists()
+
+
+def test_what_fails_names_its_entry(plan: EntriesCampaign) -> None:
+    def weigh(campaign: Campaign) -> float:
+        raise EvaluatorError("it does not run")
+
+    with pytest.raises(EvaluatorError, match="a: it does not run"):
+        run_entries(plan, tune=Tuner(), say=lambda text: None, weigh=weigh)
+
+
 def test_another_campaign_does_not_go_on_with_it(plan: EntriesCampaign) -> None:
     run(plan, Tuner(interrupts="b"))
-    with pytest.raises(CampaignError, match=r"the interrupted run had other entries, kernels or settings"):
+    with pytest.raises(CampaignError, match=r"the interrupted run had another device, other entries"):
         run(replace(plan, seed=4), Tuner(), resume=True)
+    elsewhere = load_plan(plan.path, Overrides(device="opencl:1"))
+    assert isinstance(elsewhere, EntriesCampaign)
+    with pytest.raises(CampaignError, match=r"the interrupted run had another device"):
+        run(elsewhere, Tuner(), resume=True)
     more = replace(plan, budget=replace(plan.budget, evaluations=300))
     assert run(more, Tuner(), resume=True)["stop"] == "finished"
 
 
-def test_a_result_that_is_gone_is_named(plan: EntriesCampaign) -> None:
+@pytest.mark.parametrize("text", ["{", "{}", "[]", '{"sizes": 3}', '{"sizes": [{}, {}]}', '{"sizes": []}'])
+def test_a_result_that_is_gone_is_named(plan: EntriesCampaign, text: str) -> None:
     run(plan, Tuner(interrupts="c"))
-    (plan.output / "b" / "best.json").write_text("{")
+    (plan.output / "b" / "best.json").write_text(text)
     with pytest.raises(CampaignError, match=r"b/best.json: the result of an entry that has ended cannot be read"):
         run(plan, Tuner(), resume=True)
 
