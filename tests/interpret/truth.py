@@ -17,9 +17,9 @@ from genome.analysis.count import Count, evaluate
 from genome.analysis.facts import BranchKind, KernelFacts, Reuse, Uniformity
 from genome.analysis.proof import Standing
 from genome.analysis.scope import make_scope
-from genome.ir.expr import Call, Expr, Index, Var, names, walk
+from genome.ir.expr import Call, Expr, Index, Var, accesses, names, walk
 from genome.ir.kernel import Kernel
-from genome.ir.poly import Poly
+from genome.ir.poly import Poly, poly
 from genome.ir.stmt import If, Loop, flatten
 from genome.ir.type_sizes import size_of
 from genome.source.frontend import parse_kernel
@@ -84,9 +84,11 @@ class Truth:
         return found[0]
 
     def iteration(self, event: Event, values: Mapping[str, int]) -> tuple[int, ...] | None:
-        """Position in each loop around an access; None where a loop begins at a value that changes."""
+        """Position in each loop around an access; None where a loop begins at a value that changes or is loaded."""
         starts = [self.scope.resolve(self.scope.loops[name].lower) for name, _ in event.loops]
         if any(name in self.scope.changing for start in starts for name in names(start)):
+            return None
+        if any(accesses(start) for start in starts):
             return None
         return tuple(value - value_of(start, self, values)
                      for start, (_, value) in zip(starts, event.loops, strict=True))  # fmt: skip
@@ -218,7 +220,7 @@ def check_work(truth: Truth) -> bool:
         values = truth.values(block, thread)
         if not truth.inside(values):
             continue
-        if any(value_of(limit.expr, truth, values) < limit.value for limit in work.valid):
+        if any(total(poly(limit.expr), truth, values) < limit.value for limit in work.valid):
             return False  # at these sizes the counts promise nothing
         counts = [amount(count, truth, values) for count in (work.bytes_read, work.bytes_written, work.flops)]
         done = (read[block, thread], written[block, thread], truth.trace.flops[block, thread])
