@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from evo.campaign_yaml import Document, FieldPath, Place
+from evo.kernel_text import kernel_text
 from evo.nearest import nearest
 
 
@@ -15,13 +16,12 @@ def read_source(document: Document, name: str) -> tuple[Path, str]:
 
     Raises:
         CampaignError: If it cannot be read.
+        SourceError: If it is no text.
     """
     where = ("kernel", "source")
     path = existing_file(document, name, where)
     try:
-        return path, path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise document.error(where, f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+        return path, kernel_text(path)[0]
     except OSError as error:
         raise document.error(where, f"{path} cannot be read: {error.strerror}") from None
 

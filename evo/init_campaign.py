@@ -8,6 +8,7 @@ from pathlib import Path
 from evo.campaign_types import CampaignError
 from evo.init_draft import draft
 from evo.init_text import SIZE_PLACEHOLDER, campaign_text
+from evo.kernel_text import kernel_text
 from evo.nearest import nearest
 from genome.ir.print_tokens import render, split_commas, tokenize
 from genome.source.frontend import entries
@@ -27,7 +28,7 @@ def init_campaign(
         SourceError: If the source cannot be read by the front end.
         OSError: If the file cannot be written.
     """
-    source = read_kernel(kernel)
+    source, _ = read_kernel(kernel)
     chosen = chosen_entry(entry, source, kernel)
     text = campaign_text(draft(source, chosen, kernel, _relative(kernel, output), template_args))
     try:
@@ -38,18 +39,17 @@ def init_campaign(
     return output
 
 
-def read_kernel(path: Path) -> str:
-    """Text of a ``.cu`` file.
+def read_kernel(path: Path) -> tuple[str, str]:
+    """Text of a ``.cu`` file, and a remark on its encoding where there is one to make.
 
     Raises:
         CampaignError: If it cannot be read.
+        SourceError: If it is no text.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return kernel_text(path)
     except FileNotFoundError:
         raise CampaignError(f"{path}: no such file; give the .cu file that holds the kernel") from None
-    except UnicodeDecodeError as error:
-        raise CampaignError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     except OSError as error:
         raise CampaignError(f"{path}: cannot be read: {error.strerror}") from None
 

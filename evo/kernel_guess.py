@@ -44,7 +44,7 @@ def file_kernel(
         CampaignError: If the file or the entry is not there.
         SourceError: If the file cannot be preprocessed.
     """
-    source = read_kernel(path)
+    source, remark = read_kernel(path)
     chosen = chosen_entry(entry, source, path, defines, include_dirs)
     found = draft(source, chosen, path, str(path), template_args, defines, include_dirs)
     sizes = found.sizes or ("N",)
@@ -60,7 +60,7 @@ def file_kernel(
         include_dirs=tuple(include_dirs),
         path=str(path),
     )
-    return FileKernel(spec, _guesses(found, spec))
+    return FileKernel(spec, (*filter(None, (remark,)), *_guesses(found, spec)))
 
 
 def _argument(param: Param, found: Draft, sizes: Sequence[str]) -> ArgSpec:

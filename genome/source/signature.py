@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genome.ir.kernel import Param
-from genome.ir.print_tokens import Token, closing, closing_angle, render, split_commas
+from genome.ir.print_tokens import Token, closing, closing_angle, render, split_commas, unbalanced
 from genome.ir.types import canonical
 from genome.source.array_params import flattened
 from genome.source.errors import SourceError
@@ -46,10 +46,15 @@ def entries(
     """Names of the ``__global__`` functions that have a body, in the order of the file.
 
     Raises:
-        SourceError: If the file cannot be preprocessed.
+        SourceError: If the file cannot be preprocessed, or its kernel is cut off.
     """
-    found = items(preprocess(source, path, defines, include_dirs).tokens)
-    return tuple(dict.fromkeys(item.names[0] for item in found if item.kind == "kernel" and item.body >= 0))
+    tokens = preprocess(source, path, defines, include_dirs).tokens
+    kernels = (item for item in items(tokens) if item.kind == "kernel" and item.body >= 0)
+    names = tuple(dict.fromkeys(item.names[0] for item in kernels))
+    lone = None if names else unbalanced(tokens)
+    if lone is not None and any(token.text == "__global__" for token in tokens):
+        raise SourceError(lone.file or path, lone.line, f"'{lone.text}' has no partner", "close the bracket")
+    return names
 
 
 def parameters(item: Item, path: str) -> tuple[Param, ...]:
