@@ -10,7 +10,7 @@ from genome.spec import KernelSpec
 _WITH_COMPILER = re.compile(
     r"(?:std\w+|math|string|assert|float|limits|time|ctype|errno|signal|malloc|memory|unistd|getopt|pthread|omp|mpi)\.h"
     r"|(?:sys|linux|thrust|cub|cuda|cooperative_groups|GL|nv)/.*|\w+"
-    r"|(?:cu|nv|device_|vector_|sm_|helper_|texture_|surface_|channel_|builtin_|host_|math_|mma|nccl|driver_|crt/)[^/]*\.h\w*"
+    r"|(?:cu|nv|cooperative_groups|device_|vector_|sm_|helper_|texture_|surface_|channel_|builtin_|host_|math_|mma|nccl|driver_|crt/)[^/]*\.h\w*"
 )
 """Headers of C, C++, the CUDA toolkit and its samples: the engine knows what kernels use of them, or only hosts do."""
 

@@ -21,6 +21,7 @@ from evo.inspection.facts import (
 from evo.inspection.memory import scalars
 from evo.inspection.record import Offer
 from evo.inspection.words import expression, why_opaque
+from genome.analysis.count import Count
 from genome.analysis.facts import KernelFacts, Work
 from genome.genes import Site
 from genome.ir.expr import Call, walk
@@ -62,13 +63,21 @@ def loop_views(kernel: Kernel, spec: KernelSpec, facts: KernelFacts, offers: Seq
             site=loop.variable,
             role=roles.get(loop.variable, loop.role.value),
             line=loop.line,
-            trips="" if any(isinstance(atom, Call) for atom in loop.trips.numerator.atoms) else expression(loop.trips),
+            trips=_trips(loop.trips),
             trips_at={label: int(count) for label, count in at.items() if count is not None},
             reductions=loop.reductions,
             independent=loop.independent,
             offers=tuple(o.transform for o in offers if any(site.label == loop.variable for site in o.sites)),
         ))  # fmt: skip
     return tuple(made)
+
+
+def _trips(count: Count) -> str:
+    """A number where it is one, else C text; empty where nothing tells."""
+    number = count.at({})
+    if number is not None:
+        return str(int(number))
+    return "" if any(isinstance(atom, Call) for atom in count.numerator.atoms) else expression(count)
 
 
 def branch_views(facts: KernelFacts) -> tuple[BranchView, ...]:

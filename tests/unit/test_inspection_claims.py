@@ -121,7 +121,7 @@ def test_the_reason_of_unread_text_is_the_one_that_counts(text: str, why: str) -
 
 
 def test_headers_that_were_not_found_are_named_where_text_stays_unread(tmp_path: Path) -> None:
-    before = '#include <cmath>\n#include <cuda_runtime.h>\n#include "sizes.h"\n#include <mine/loops.cuh>'
+    before = '#include <cmath>\n#include <cooperative_groups.h>\n#include "sizes.h"\n#include <mine/loops.cuh>'
     body = f"{INDEX}\nif (i < n) {{ FOR_ALL(t, TERMS) a[i] += t; }}"
     seen = inspected(tmp_path, "float* a, int n", body, before)
     assert seen.missing == ("sizes.h", "mine/loops.cuh")
@@ -139,3 +139,10 @@ def test_a_loop_is_named_by_its_site_where_its_normal_form_was_written_by_nobody
     seen = inspected(tmp_path, "float* a, int n", stride)
     (finding,) = of_kind(seen, FindingKind.DIVERGENCE)
     assert f"the loop over {seen.loops[0].site} (line 3)" in finding.text and "?" not in finding.text
+
+
+@pytest.mark.parametrize(("bounds", "trips"), [("t = -(9 / 2); t <= 9 / 2; ++t", "9"), ("t = 0; t < 64 / 4; ++t", "16"),
+                                               ("t = 0; t < n; ++t", "n")])  # fmt: skip
+def test_a_number_of_iterations_is_written_as_one(tmp_path: Path, bounds: str, trips: str) -> None:
+    seen = inspected(tmp_path, "float* a, int n", f"{INDEX}\nif (i < n)\nfor (int {bounds}) a[i] += 1.0f;")
+    assert seen.loops[0].trips == trips
