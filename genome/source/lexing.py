@@ -27,6 +27,12 @@ _SIGNS = {
 }
 """Spelling -> pcpp's type of it; a sign that pcpp does not know is a type of its own."""
 
+_SPELLED_OUT = {
+    "and": "&&", "or": "||", "not": "!", "not_eq": "!=", "bitand": "&", "bitor": "|", "xor": "^", "compl": "~",
+    "and_eq": "&=", "or_eq": "|=", "xor_eq": "^=",
+}  # fmt: skip
+"""C++'s other spelling of some signs."""
+
 _SPANNING = frozenset({"NEWLINE", "CPP_STRING", "CPP_CHAR", "COMMENT", "CPP_LINECONT"})
 
 
@@ -51,6 +57,8 @@ def pieces(text: str, source: str) -> Iterator[Piece]:
     line = 1
     for match in _TOKEN.finditer(text):
         kind, value = match.lastgroup or "", match.group()
+        if kind == "CPP_ID" and value in _SPELLED_OUT:
+            kind, value = "SIGN", _SPELLED_OUT[value]
         lines = value.count("\n") if kind in _SPANNING else 0
         if kind == "SIGN":
             kind = _SIGNS.get(value, value)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from genome.ir.print_tokens import tokenize
+from genome.ir.stmt import Opaque, flatten
+from genome.source.frontend import parse_kernel
 from genome.source.preprocess import preprocess
 
 
@@ -61,3 +64,22 @@ def test_what_a_compiler_brings_itself() -> None:
     assert texts("#if ULLONG_MAX == 18446744073709551615ull && 0x10UL == 16\nyes\n#endif") == ["yes"]
     assert texts("x = UINT64_C(5) + INT32_C(6);") == ["x", "=", "5ull", "+", "6", ";"]
     assert texts("\ufeff#ifdef A\n#endif\nint register r;") == ["int", "r", ";"]
+
+
+def test_signs_may_be_spelled_out_in_conditions_and_in_kernels() -> None:
+    source = """\
+#if not defined FOO and (1 or BAR) and (5 bitand 4) not_eq 0
+__global__ void k(int* a, int n) {
+  int i = threadIdx.x;
+  if (not (i >= n) and (i xor 1) not_eq 0 or compl i == 0) a[i] and_eq n bitor 1;
+}
+#endif
+"""
+    kernel, plain = (parse_kernel(text, "k") for text in (source, _in_signs(source)))
+    assert kernel.body == plain.body and not any(isinstance(stmt, Opaque) for stmt in flatten(kernel.body))
+
+
+def _in_signs(text: str) -> str:
+    signs = {"and_eq": "&=", "not_eq": "!=", "bitand": "&", "bitor": "|", "and": "&&", "or": "||", "not": "!",
+             "xor": "^", "compl": "~"}  # fmt: skip
+    return re.sub(rf"\b(?:{'|'.join(signs)})\b", lambda match: signs[match[0]], text)
