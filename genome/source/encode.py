@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, word
+from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, tokenize, word
 from genome.ir.types import CONSTANTS, FLOAT_TYPES, INTEGER_TYPES, VECTOR_TYPES
 from genome.source.errors import SourceError
 from genome.source.regions import replace_regions
@@ -133,10 +133,12 @@ def _restore(tokens: Sequence[Token], mangled: dict[str, str]) -> list[Token]:
     back = {"static": "__shared__", AUTO: "auto", "restrict": "__restrict__"}
     result = []
     for token in tokens:
-        if token.kind == "word":
-            text = mangled.get(token.text) or back.get(token.text, token.text)
-            token = token if text == token.text else token._replace(text=text)
-        result.append(token)
+        if token.kind == "word" and token.text in mangled:
+            parts = [part._replace(line=token.line, file=token.file) for part in tokenize(mangled[token.text])]
+            result += [parts[0]._replace(space=token.space), *parts[1:]]
+            continue
+        text = back.get(token.text, token.text) if token.kind == "word" else token.text
+        result.append(token if text == token.text else token._replace(text=text))
     return result
 
 

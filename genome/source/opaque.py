@@ -19,6 +19,8 @@ from genome.source.surroundings import Surroundings
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
 _NOT_NAMES = frozenset({"return", "case", "else", "goto", "const", "sizeof", "if", "for", "while", "switch", "do"})
 
+_STATEMENTS = frozenset({"delete", "new", "throw", "asm", "__asm__", "__asm", "break", "continue"})
+
 
 class OpaqueMaker:
     """Makes opaque statements: text with unique names, and what it may do."""
@@ -97,7 +99,7 @@ def _margin(text: str) -> str:
 
 def declared_names(tokens: Sequence[Token]) -> tuple[str, ...]:
     """Names that a statement declares at its own level: ``T name =``, ``T& name(``, ``T* name;``."""
-    if not tokens or tokens[0].kind != "word" or tokens[0].text in _NOT_NAMES - {"const"}:
+    if not tokens or tokens[0].kind != "word" or tokens[0].text in (_NOT_NAMES | _STATEMENTS) - {"const"}:
         return ()
     found: list[str] = []
     position = 1

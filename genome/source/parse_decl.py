@@ -68,6 +68,8 @@ class DeclReader:
     def _shared(self, name: str, ctype: str, dims: tuple[int, ...], dynamic: bool) -> Body:
         if "*" in ctype or (dynamic and dims != (0,)):
             raise Unsupported("shared declaration")
+        if self.names.find(ctype.split("::")[0].split()[-1]) is not None:
+            raise Unsupported("shared array of a type of the kernel's own")
         if not dynamic and 0 in dims:
             raise Unsupported("shared array without extent")
         plain = ctype.removeprefix("const ")

@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer, walk
 from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
+from genome.ir.print_tokens import render, tokenize
 from genome.ir.stmt import Body, Decl, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
 from genome.source.encode import AUTO, is_constant_name
@@ -234,7 +235,21 @@ class ExprReader:
             return integer(self.names.constants[name])
         if is_constant_name(name):
             return Const("0" if name == "NULL" else name)
-        return Var(self.names.mangled.get(name, name))
+        return Var(self._spelled(name))
+
+    def _spelled(self, name: str) -> str:
+        """A name that is none of the kernel's variables, in CUDA's words; constants in its template list as numbers."""
+        text = self.names.mangled.get(name, name)
+        if "<" not in text:
+            return text
+        parts = []
+        for token in tokenize(text):
+            if token.text in self.names.constants:
+                token = token._replace(text=str(self.names.constants[token.text]))
+            elif self.names.find(token.text) is not None:
+                raise Unsupported(f"variable {token.text} in a template list")
+            parts.append(token)
+        return render(parts)
 
     def _plain(self, name: str) -> str:
         """The name, unless it stands for other variables: what touches an alias stays opaque."""
@@ -320,7 +335,7 @@ class ExprReader:
     def _call(self, node: c_ast.FuncCall) -> Expr:
         if not isinstance(node.name, c_ast.ID):
             raise Unsupported("method call")
-        name = self.names.mangled.get(node.name.name, node.name.name)
+        name = self._spelled(node.name.name)
         args = node.args.exprs if node.args else []
         if name == "__ldg" and len(args) == 1:
             return self._dereference(args[0])

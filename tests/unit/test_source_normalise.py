@@ -452,3 +452,26 @@ def test_barriers_of_the_group_of_a_whole_block() -> None:
     part = kernel(f"{INDEX} auto warp = cg::tiled_partition<32>(cg::this_thread_block()); warp.sync(); y[i] = 1;")
     assert not any(isinstance(stmt, Barrier) for stmt in part.body)
     assert any(isinstance(stmt, Opaque) and stmt.barrier for stmt in part.body)
+
+
+def test_template_lists_know_the_constants_of_the_kernel() -> None:
+    found = kernel(f"{INDEX} constexpr int W = 2 * 4; y[i] = pick<W>(i) + pick<1 + W>(i);",
+                   before="template <int N> __device__ float pick(int i) { return i + N; }")  # fmt: skip
+    assert lines(found)[-1] == "y[i] = pick<8>(i) + pick<1 + 8>(i);"
+    kept = kernel(f"{INDEX} const int w = sizeof(x); y[i] = pick<w>(i);",
+                  before="template <int N> __device__ float pick(int i) { return i + N; }")  # fmt: skip
+    assert lines(kept)[-2:] == ["const int w = sizeof(x);", "y[i] = pick<w>(i);"]
+    assert isinstance(kept.body[-1], Opaque)
+    assert "w" in kept.body[-1].reads
+
+
+def test_types_of_the_kernel_stay_in_front_of_their_shared_arrays() -> None:
+    found = kernel(f"{INDEX} using Store = Wide<float>; __shared__ Store::Part part; y[i] = part.a;")
+    assert found.shared == ()
+    printed = lines(found)
+    assert printed.index("using Store = Wide<float>;") < next(n for n, line in enumerate(printed) if "Store::" in line)
+
+
+def test_a_deletion_declares_nothing() -> None:
+    found = kernel(f"{INDEX} delete *objects;", before="float** objects;")
+    assert [stmt.declares for stmt in found.body if isinstance(stmt, Opaque)] == [()]
