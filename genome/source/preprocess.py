@@ -18,7 +18,7 @@ from genome.source.expanded import own_tokens
 from genome.source.lexing import Piece, lines_of, pieces
 
 PREDEFINED: tuple[tuple[str, str], ...] = (
-    ("__CUDACC__", "1"), ("__CUDA_ARCH__", "800"), ("__NVCC__", "1"), ("__cplusplus", "201703L"),
+    ("__CUDACC__", "1"), ("__linux__", "1"), ("__CUDA_ARCH__", "800"), ("__NVCC__", "1"), ("__cplusplus", "201703L"),
     ("__CUDACC_VER_MAJOR__", "12"), ("__CUDACC_VER_MINOR__", "0"), ("CUDART_VERSION", "12000"),
 )  # fmt: skip
 

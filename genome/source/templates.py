@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from genome.ir.print_tokens import Token, render, split_commas, tokenize
@@ -50,10 +51,12 @@ def instantiate(item: Item, arguments: Sequence[str], path: str) -> Item:
 
 
 def substitute(tokens: Sequence[Token], values: dict[str, str]) -> tuple[Token, ...]:
-    """Replaces words by the tokens of their values; members of the same name stay."""
+    """Replaces words by the tokens of their values, in pragmas too; members of the same name stay."""
     spelled = {name: tuple(tokenize(value)) for name, value in values.items()}
     result: list[Token] = []
     for token in tokens:
+        if token.kind == "pragma":
+            token = token._replace(text=re.sub(r"\w+", lambda word: values.get(word[0], word[0]), token.text))
         value = spelled.get(token.text) if token.kind == "word" else None
         if value is None or (result and result[-1].text in (".", "->", "::")):
             result.append(token)

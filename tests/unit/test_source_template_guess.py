@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from genome.source.template_guess import guess_arguments
+from genome.source.verbatim import verbatim_kernel
 
 HEAD = "template <typename T, int BLOCK>\n__global__ void k(T* y) { y[threadIdx.x] = BLOCK; }\n"
 
@@ -51,3 +52,8 @@ def test_guesses_follow_names_and_defaults() -> None:
 def test_an_enumeration_gives_its_first_value() -> None:
     source = "enum class Mode { NEAR = 1, FAR };\ntemplate <Mode M>\n__global__ void k(int* y) { y[0] = (int)M; }"
     assert guess_arguments(source, "k").arguments == ("Mode::NEAR",)
+
+
+def test_an_argument_reaches_pragmas() -> None:
+    source = "template <int N>\n__global__ void k(int* y) {\n#pragma unroll N\nfor (int i = 0; i < 9; i++) y[i] = N;\n}"
+    assert "#pragma unroll 3\n" in verbatim_kernel(source, "k", template_args=("3",)).verbatim
