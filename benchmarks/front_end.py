@@ -10,13 +10,15 @@ opening book (of a GPU for CUDA, of a CPU for OpenCL). Timed once a genome, afte
 * ``lower child``: lowering it with one move more, after its moves were listed, as a campaign does.
 
 Parsing, preprocessing included, happens once a campaign and is repeated here. Given are medians in milliseconds, of the
-processor time of this process and of the wall clock: the first does not count what else runs on the machine.
+processor time of this process and of the wall clock: the first does not count what else runs on the machine, whose load
+average (``load``) is told beside it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -72,6 +74,7 @@ def main() -> None:
     record: dict[str, Any] = {
         "date": date.today().isoformat(),
         "machine": machine(),
+        "load": round(os.getloadavg()[0], 1),
         "command": f"python benchmarks/front_end.py --draws {options.draws}",
         "medians": [*medians(samples, ("what",)), *medians(samples, ("what", "target", "genomes"))],
         "kernels": medians(samples, ("kernel", "what")),
