@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluator.api import EvaluatorError
 from evaluator.backend import Backend, BackendFailure, Buffer, Loaded, Placement
-from evaluator.correctness import POISONS, Expected, Verdict, bound_for, judge, other_poison, poisoned
+from evaluator.correctness import POISONS, Verdict, judge, other_poison, poisoned
 from evaluator.defences import Defences
 from evaluator.energy import Metered
 from evaluator.inputs import Array, scalars
@@ -19,6 +19,7 @@ from evaluator.plan import Call, array_args, output_args
 from evaluator.resident import Comparing, Preparation, Repeating
 from evaluator.result import Status
 from evaluator.screen import Screen, as_bytes, usable
+from evaluator.tolerance import Expected, bound_for
 from genome.spec import KernelSpec, ProblemSize, Role
 
 Checker = Callable[[Mapping[str, Array], Mapping[str, Array]], str]

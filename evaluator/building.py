@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from evaluator.api import EvaluatorError
 from evaluator.backend import Loaded, Placement
 from evaluator.bench import Bench
-from evaluator.correctness import POISONS, Expected, poisoned
+from evaluator.correctness import POISONS, poisoned
 from evaluator.fillings import tiers
 from evaluator.inputs import EXTREME, Array
 from evaluator.plan import Call, array_args, output_args
@@ -21,6 +21,7 @@ from evaluator.result import Status
 from evaluator.standing import Oracle, Standing
 from evaluator.station import Station
 from evaluator.store import load_answer
+from evaluator.tolerance import Expected
 from genome.spec import ProblemSize, Role
 
 _POLL_S = 0.005

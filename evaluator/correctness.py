@@ -1,22 +1,13 @@
-"""Is an output right? Tolerances by dtype, and the comparison of a whole buffer with the oracle. Pure.
+"""Is an output right? The comparison of a whole buffer with the oracle. Pure.
 
 Element rule: ``|x - y| <= atol + rtol * |y|``. Norm rule: ``||x - y|| <= norm * ||y||`` (Euclidean), which sees an
 error that is small everywhere, such as sums kept in half precision.
-
-Defaults follow the probabilistic bound for a sum of n rounded terms, ``sqrt(n) * u`` relative to the size of the
-terms (Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41, 2019):
-float32 has u = 6e-8, so n = 2**20 terms err by about 6e-5 and ten thousand by 6e-6, while arithmetic with the 11 bits
-of half, or of inputs cut to them, errs by 2e-4 and more: the norm rule stands between the two. Where terms cancel, an
-element can be far smaller than its terms; an unset ``atol`` is therefore ``rtol`` times the root mean square of the
-oracle's array. float16 and bfloat16 are judged by their own rounding (u = 5e-4 and 2e-3). Integers are exact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,13 +16,10 @@ from numpy.typing import NDArray
 from evaluator.defences import Defences
 from evaluator.inputs import Array
 from evaluator.result import Status
-from genome.spec import Tolerance
+from evaluator.tolerance import ALL, Bound, Expected
 
 POISONS = (0xFF, 0x5A)
 """Byte patterns of unwritten memory: NaN (or -1), and a large finite number."""
-
-
-ALL = Defences()
 
 
 def other_poison(byte: int) -> int:
@@ -39,54 +27,8 @@ def other_poison(byte: int) -> int:
     return POISONS[1] if byte == POISONS[0] else POISONS[0]
 
 
-DEFAULTS: Mapping[str, tuple[float, float]] = {
-    "bfloat16": (4e-2, 8e-3),
-    "float16": (1e-2, 2e-3),
-    "float32": (1e-4, 5e-5),
-    "float64": (1e-10, 1e-11),
-}
-"""dtype -> (rtol, norm)."""
-
-_LAX = 1e-2  # what a comparison takes that asks for no dtype
 _SAMPLE = 64
 _CHUNK = 1 << 15  # elements that are compared in one go
-
-
-@dataclass(frozen=True)
-class Bound:
-    """Tolerance of one output array with every default filled in.
-
-    ``floor`` is an absolute error of an element that the campaign grants: the norm rule does not judge below it.
-    """
-
-    rtol: float
-    atol: float
-    norm: float
-    floor: float = 0.0
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What one output must hold.
-
-    Attributes:
-        values: Flat; float64 if a reference gave them, in the argument's dtype if the baseline did.
-        written: Which elements the baseline writes; None if all.
-        shape: For messages.
-        known_scale: See ``scale``, where it was computed before.
-    """
-
-    values: Array
-    written: NDArray[np.bool_] | None
-    shape: tuple[int, ...]
-    known_scale: float | None = None
-
-    @cached_property
-    def scale(self) -> float:
-        """Root mean square of the finite values; 0 of integers, which have no tolerance."""
-        if self.known_scale is not None:
-            return self.known_scale
-        return root_mean_square(self.values) if self.values.dtype.kind == "f" else 0.0
 
 
 @dataclass(frozen=True)
@@ -96,40 +38,6 @@ class Verdict:
     status: Status = Status.OK
     message: str = ""
     error: float = 0.0
-
-
-def root_mean_square(values: Array) -> float:
-    """Of the finite values; 0 if there are none."""
-    total, count = 0.0, 0
-    with np.errstate(all="ignore"):
-        for start in range(0, values.size, _CHUNK):
-            part = values[start : start + _CHUNK].astype(np.float64)
-            square = float(np.dot(part, part))
-            if not math.isfinite(square):
-                part = part[np.isfinite(part)]
-                square = float(np.dot(part, part))
-            total, count = total + square, count + part.size
-    return math.sqrt(total / count) if count else 0.0
-
-
-def bound_for(tolerance: Tolerance, dtype: str, values: Array | Expected, defences: Defences = ALL) -> Bound:
-    """The tolerance of an output: what the campaign says, else the default of the dtype.
-
-    A campaign that sets ``rtol`` alone loosens the norm rule to it as well, and never tightens it.
-    """
-    if dtype not in DEFAULTS:
-        return Bound(0.0, 0.0, 0.0)
-    if not defences.own_tolerance:
-        return Bound(_LAX, _LAX, _LAX, _LAX)
-    rtol, norm = DEFAULTS[dtype]
-    if tolerance.rtol is not None:
-        rtol, norm = tolerance.rtol, max(norm, tolerance.rtol)
-    if tolerance.norm is not None:
-        norm = tolerance.norm
-    if tolerance.atol is not None:
-        return Bound(rtol, tolerance.atol, norm, tolerance.atol)
-    scale = values.scale if isinstance(values, Expected) else root_mean_square(values)
-    return Bound(rtol, rtol * scale, norm)
 
 
 def poisoned(output: Array, byte: int) -> NDArray[np.bool_]:

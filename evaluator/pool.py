@@ -23,10 +23,10 @@ from evaluator.lane import Lane
 from evaluator.messages import FillJob, Prepared, RestoreJob, Setup, Work
 from evaluator.opening import open_baseline_on
 from evaluator.oracle import Reference
-from evaluator.plan import memory_problem, static_problem, tighter
+from evaluator.plan import tighter
 from evaluator.probe import peaks_of
 from evaluator.proof import Proof
-from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
+from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from evaluator.second_looks import SecondLooks
 from evaluator.session import Session
 from evaluator.settings import EvaluatorSettings
@@ -36,7 +36,6 @@ from genome.spec import KernelSpec
 from genome.variant import Target, Variant
 
 _AHEAD = 2  # variants in the device process: it never waits for this one. A CPU device times alone.
-_COMPILE_FLOOR_S = 10.0  # of a deadline on a GPU, whose compilers share the machine with each other and with others
 
 
 class LocalEvaluator:
@@ -81,7 +80,11 @@ class LocalEvaluator:
         self._arrival = Arrival(beside, self._desk, settings.reference_timeout_s)
         on_cuda = self._facts.target is Target.CUDA
         self._looks = SecondLooks(self._environment, folder, on_cuda, settings.defences.sanitizer)
-        self._binaries = Binaries(self._farm, self._accounts)
+        memory = self._facts.info.memory_bytes // settings.objective.most_at_once
+        self._binaries = Binaries(
+            self._farm, self._accounts, spec, settings, self.limits, memory if settings.defences.memory else None,
+            self._on_gpu,
+        )  # fmt: skip
         self._events: list[Event] = []
         self._baseline: tuple[Evaluation, ...] = ()
         self._best_ms: dict[str, float] = {}
@@ -154,6 +157,7 @@ class LocalEvaluator:
         opened = open_baseline_on(self._desk.lane, self._setup, prepared, self._begin, say)
         measured, self._setup, self._notes = opened.measured, opened.setup, opened.notes
         self._baseline = measured.evaluations
+        self._binaries.judge_by(self._baseline)
         self._desk.lane.greeting = [self._setup, RestoreJob(prepared, self._baseline)]
         if self._on_gpu:
             self._desk.lane.stand_by()
@@ -172,14 +176,9 @@ class LocalEvaluator:
     def compile(self, ticket: int, variant: Variant) -> None:
         """See ``Evaluator.compile``."""
         self._check_open()
-        problem = static_problem(self._spec, variant, self.limits), Status.LIMIT
-        if not problem[0] and self._settings.defences.memory:
-            problem = memory_problem(self._spec, variant, self._memory_bytes), Status.OUT_OF_MEMORY
-        self._accounts.add("static limits", 0.0, refused=bool(problem[0]))
-        if problem[0]:
-            self._events.append(Compiled(ticket, problem[1], problem[0]))
+        if (refused := self._binaries.submit(ticket, variant)) is not None:
+            self._events.append(refused)
             return
-        self._binaries.submit(ticket, variant, *self._deadlines())
         self._pump(0.0)
 
     def measure(self, ticket: int) -> None:
@@ -258,11 +257,6 @@ class LocalEvaluator:
         self.close()
 
     @property
-    def _memory_bytes(self) -> int:
-        """Of the device, for the arrays of one call."""
-        return self._facts.info.memory_bytes // self._settings.objective.most_at_once
-
-    @property
     def _pending(self) -> bool:
         return self._farm.pending or self._desk.pending
 
@@ -279,15 +273,6 @@ class LocalEvaluator:
     def _check_open(self) -> None:
         if self._closed:
             raise EvaluatorError("this evaluator is closed")
-
-    def _deadlines(self) -> tuple[float, float]:
-        """Seconds for a compilation, and for its first launch, which is a share of one run at some size."""
-        times = [evaluation.timing.median_ms for evaluation in self._baseline if evaluation.timing]
-        compile_s = self._baseline[0].compile_s if self._baseline else None
-        return (
-            self._settings.compile_deadline_s(compile_s, _COMPILE_FLOOR_S if self._on_gpu else 0.0),
-            self._settings.run_deadline_s(max(times, default=None)),
-        )
 
     def _compile_now(self, variant: Variant) -> Prepared | str:
         """Compiles and waits: the binary, or why there is none. Other events stay queued."""
@@ -308,7 +293,7 @@ class LocalEvaluator:
         if busy and timeout_s > 0.0:
             left = min(timeout_s, *(seconds for _, seconds in busy))
             wait([connection for connection, _ in busy], timeout=None if left == math.inf else left)
-        self._events += self._binaries.collect(self.limits)
+        self._events += self._binaries.collect()
         while (measured := self._desk.collect()) is not None:
             self._learn(measured)
             self._events.append(measured)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.backend import Buffer
-from evaluator.correctness import Bound, Expected, bound_for
 from evaluator.defences import Defences
 from evaluator.inputs import Array
 from evaluator.plan import array_args, output_args
 from evaluator.resident import Canaries, Close, Comparing, Finding, Intact, Kept, Question, Same
+from evaluator.tolerance import Bound, Expected, bound_for
 from genome.spec import KernelSpec, Role
 
 _NEAR = 1e-9  # relative: sums of 2**40 squares in double precision differ by less, whatever their order

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evaluator.correctness import Expected
+from evaluator.tolerance import Expected
 
 _SLACK = 1.1
 _TWO_ROUNDINGS = 2.0  # two right results may each be off by the tolerance

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.correctness import Expected
 from evaluator.inputs import Array
 from evaluator.plan import output_args
 from evaluator.standing import Oracle, Standing
+from evaluator.tolerance import Expected
 from genome.spec import KernelSpec, ProblemSize
 
 _LEAST_BYTES = 1 << 20  # smaller arrays are drawn again in less time than a file takes

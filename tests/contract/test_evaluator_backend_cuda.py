@@ -15,13 +15,14 @@ from cupy.cuda import driver
 
 from evaluator.at_once import Together
 from evaluator.backend import Backend, BackendFailure, Placement
-from evaluator.correctness import bound_for, relative_errors
+from evaluator.correctness import relative_errors
 from evaluator.cuda.occupancy import ARCHITECTURES
 from evaluator.devices import list_devices, open_backend
 from evaluator.energy import Metered
 from evaluator.plan import BoundLaunch, Call, bind
 from evaluator.resident import Canaries, Close, Comparing, Intact, Preparation, Repeating, Same
 from evaluator.result import Status
+from evaluator.tolerance import bound_for
 from genome.sizes import SizeExpr
 from genome.spec import ArgSpec, Assumptions, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance
 from genome.variant import Target

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from evaluator.backend import Buffer, Bytes, Placement
 from evaluator.canary import canary, describe_damage
-from evaluator.correctness import POISONS, Expected, bound_for, judge
+from evaluator.correctness import POISONS, judge
 from evaluator.cuda.judge_code import BLOCKS, COLUMNS, EXACT, KINDS, OPENCL, SOURCE, THREADS
 from evaluator.defences import Defences
 from evaluator.resident import Canaries, Close, Finding, Intact, Kept, Question, Same
 from evaluator.result import Status
 from evaluator.screen import Screen, as_bytes, usable
+from evaluator.tolerance import Expected, bound_for
 from genome.sizes import SizeExpr
 from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance
 

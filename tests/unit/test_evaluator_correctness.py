@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluator.correctness import POISONS, Bound, Expected, Verdict, bound_for, judge, poisoned
+from evaluator.correctness import POISONS, Verdict, judge, poisoned
 from evaluator.result import Status
+from evaluator.tolerance import Bound, Expected, bound_for
 from genome.spec import Tolerance
 
 RNG = np.random.default_rng(5)

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.correctness import Expected, bound_for, judge, root_mean_square
+from evaluator.correctness import judge
 from evaluator.drawing import Streams, drawn
 from evaluator.session_inputs import session_inputs
 from evaluator.standing import Oracle, Standing
 from evaluator.store import give_up_answer, load_answer, load_oracle, save_answer, save_oracle
+from evaluator.tolerance import Expected, bound_for, root_mean_square
 from evaluator.turn import Turn
 from genome.sizes import SizeExpr
 from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance

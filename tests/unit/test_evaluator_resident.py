@@ -11,12 +11,13 @@ import pytest
 
 from evaluator.backend import Buffer, Bytes, Peaks
 from evaluator.cascade import run_cascade
-from evaluator.correctness import POISONS, Bound, poisoned, relative_errors
+from evaluator.correctness import POISONS, poisoned, relative_errors
 from evaluator.messages import Fatal, Outcome, Prepared, Setup
 from evaluator.resident import Canaries, Close, Comparing, Finding, Intact, Kept, Question, Same
 from evaluator.result import Evaluation, Status
 from evaluator.settings import EvaluatorSettings
 from evaluator.station import Station
+from evaluator.tolerance import Bound
 from evaluator.worker import open_baseline
 from genome.variant import Target
 from tests.adversarial.arena import AXPB, SEED, Silent
