@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from genome.ir.print_tokens import Token, render, split_commas, tokenize
 from genome.source.errors import SourceError
@@ -47,7 +48,8 @@ def instantiate(item: Item, arguments: Sequence[str], path: str) -> Item:
             raise SourceError(path, item.line, f"template '{item.names[0]}' needs an argument for '{name}'",
                               f"give template_args in the order {names}")  # fmt: skip
         values[name] = value
-    return items(substitute(without_template(item.tokens), values))[0]
+    instance = items(substitute(without_template(item.tokens), values))[0]
+    return replace(instance, namespaces=item.namespaces)
 
 
 def substitute(tokens: Sequence[Token], values: dict[str, str]) -> tuple[Token, ...]:

@@ -104,6 +104,11 @@ __global__ void opened(float* y) { y[threadIdx.x] = plain(half_of(y[threadIdx.x]
 """
 
 
+def test_a_template_in_a_namespace_sees_what_is_in_it(nvrtc: Nvrtc) -> None:
+    source = SPACES.replace("__global__ void qualified", "template <int N = 2> __global__ void qualified")
+    compiled(nvrtc, source, "qualified")
+
+
 def test_namespaces_stay_where_something_is_named_through_them(nvrtc: Nvrtc) -> None:
     assert re.search(r"namespace maths \{\s*namespace detail \{", prelude(SPACES, "qualified"))
     assert "namespace" not in prelude(SPACES, "opened")
