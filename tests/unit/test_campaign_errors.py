@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -11,6 +12,7 @@ import pytest
 
 from evo import campaign_build
 from evo.campaign import CampaignError, Overrides, load_campaign
+from evo.campaign_notes import campaign_notes
 from genome.source.frontend import SourceError
 
 KERNEL = """\
@@ -213,6 +215,9 @@ def test_loose_tolerances_are_remarked(folder: Path, extra: str, words: str) -> 
     path.write_text(GOOD + extra + "\n")
     notes = load_campaign(path).notes
     assert len(notes) == bool(words) and all(words in note for note in notes)
+    spec = load_campaign(path).spec
+    whole = tuple(replace(arg, dtype="int32") for arg in spec.args)
+    assert campaign_notes(replace(spec, args=whole)) == (), "integers are exact"
 
 
 def test_inputs_of_zeros_are_remarked(folder: Path) -> None:
