@@ -6,22 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+_SPACE = r"\s+|\\\n|//[^\n]*|/\*.*?\*/"
+_DIRECTIVE = r"\#[^\n]*(?:\\\n[^\n]*)*"
+_NAME = r"[A-Za-z_$][A-Za-z0-9_$]*"
+_NUMBER = r"\.?[0-9](?:[eEpP][+-]|'(?=[A-Za-z0-9])|[A-Za-z0-9_.])*"
+_STRING = r"""(?:u8|[uUL])?(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+_MARK = r"<<=|>>=|<<<|>>>|->\*|\.\.\.|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|."
 _TOKEN = re.compile(
-    r"""(?P<space>\s+|\\\n|//[^\n]*|/\*.*?\*/)
-      | (?P<directive>\#[^\n]*(?:\\\n[^\n]*)*)
-      | (?P<word>[A-Za-z_$][A-Za-z0-9_$]*)
-      | (?P<number>\.?[0-9](?:[eEpP][+-]|'(?=[A-Za-z0-9])|[A-Za-z0-9_.])*)
-      | (?P<string>(?:u8|[uUL])?(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
-      | (?P<mark><<=|>>=|<<<|>>>|->\*|\.\.\.|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""",
-    re.VERBOSE | re.DOTALL,
+    f"(?P<space>{_SPACE})|(?P<directive>{_DIRECTIVE})|(?P<word>{_NAME})|(?P<number>{_NUMBER})|(?P<string>{_STRING})"
+    f"|(?P<mark>{_MARK})",
+    re.DOTALL,
 )
-_WORD = re.compile(
-    r"""//[^\n]*|/\*.*?\*/ | \#[^\n]*(?:\\\n[^\n]*)*
-      | ([A-Za-z_$][A-Za-z0-9_$]*)
-      | \.?[0-9](?:[eEpP][+-]|[A-Za-z0-9_.])*
-      | "(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""",
-    re.VERBOSE | re.DOTALL,
-)
+_WORD = re.compile(f"{_SPACE}|{_DIRECTIVE}|({_NAME})|{_NUMBER}|{_STRING}", re.DOTALL)
 _LINE = re.compile(r'#\s*(?:line)?\s*(\d+)(?:\s+"([^"]*)")?')
 
 _MAX_LIST = 400  # tokens of a template list: the search for its end must not be quadratic in a file of comparisons

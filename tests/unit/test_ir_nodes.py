@@ -122,7 +122,7 @@ assert {{fresh: 1}}[loop] == 1 and loop.line == 4
 
 
 @given(st.lists(st.sampled_from(["a", "u8", "L", " ", "\n", "//", "/*", "*/", '"', "'", "\\", "#define x", "1e5f", ".5",
-                                 ".", "x1", "$", "->*", "<<=", "/=", "\\\n"])))  # fmt: skip
+                                 ".", "x1", "$", "->*", "<<=", "/=", "1'000", "\\\n"])))  # fmt: skip
 def test_the_words_of_a_text_are_its_word_tokens(parts: list[str]) -> None:
     text = "".join(parts)
     assert words(text) == {token.text for token in tokenize(text) if token.kind == "word"}
