@@ -76,7 +76,7 @@ def as_written(spec: KernelSpec, kernel: Kernel) -> Kernel:
     text = pristine(
         spec.source, spec.entry, spec.path, spec.template_args, (*spec.defines, *kernel.macros), spec.include_dirs, True
     )
-    return replace(kernel, verbatim=text.verbatim)
+    return replace(kernel, verbatim=text.verbatim, prelude=text.prelude)
 
 
 def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> Kernel:
