@@ -30,7 +30,8 @@ def init_campaign(
     """
     source, _ = read_kernel(kernel)
     chosen = chosen_entry(entry, source, kernel)
-    text = campaign_text(draft(source, chosen, kernel, _relative(kernel, output), template_args))
+    others = [name for name in entries(source, str(kernel)) if name != chosen]
+    text = campaign_text(draft(source, chosen, kernel, _relative(kernel, output), template_args), others)
     try:
         with output.open("w" if force else "x", encoding="utf-8") as file:
             file.write(text)

@@ -13,8 +13,11 @@ SIZE_PLACEHOLDER = "FILL_IN"
 """Stands where only the user knows the number; loading the file says so, with the line."""
 
 
-def campaign_text(found: Draft) -> str:
-    """The commented YAML. It is valid as it stands but for the numbers that only the user knows."""
+def campaign_text(found: Draft, others: Sequence[str] = ()) -> str:
+    """The commented YAML. It is valid as it stands but for the numbers that only the user knows.
+
+    ``others`` are further kernels of the file.
+    """
     arrays = [param for param in found.params if param.pointer]
     arguments = "\n".join(_argument(param, found) for param in found.params)
     sizes = found.sizes or ("N",)
@@ -31,6 +34,7 @@ def campaign_text(found: Draft) -> str:
         sizes=", ".join(sizes),
         first=sizes[0],
         outputs=", ".join(param.name for param in arrays if not param.const) or "none found",
+        entries=_entries_text(found.entry, others),
     )
 
 
@@ -39,6 +43,19 @@ def _template_text(found: Draft) -> str:
         return "# template_args: [float, 16]         # for a kernel template, in order"
     note = f" # {found.guessed}: a guess, put in what you launch it with" if found.guessed else ""
     return f"template_args: [{', '.join(map(_quoted, found.template))}]{note}"
+
+
+def _entries_text(entry: str, others: Sequence[str]) -> str:
+    """How several kernels of a file share the budget; empty where there is one."""
+    if not others:
+        return ""
+    second = f"#   - kernel: {{entry: {others[0]}}}"
+    return (
+        f"\n# Kernels of one file that share the budget (also there: {', '.join(others)}). What is said above is "
+        f"for all of them.\n# entries:\n#   - kernel: {{entry: {entry}}}\n{second}\n"
+        "#     # calls: 2                       # for each call of the others\n"
+        "#     # arguments: [...]               # and launch, sizes, reference, assume, ... where they differ\n"
+    )
 
 
 def _launch_text(found: Draft, sizes: Sequence[str]) -> str:
@@ -141,7 +158,7 @@ assume:
 #   focus: []                          # when given, only these
 #   pin: [{{transform: unroll, site: k, params: {{factor: 4}}}}]
 # limits: {{registers: 128, shared_memory: 49152, threads: 512}}
-
+{entries}
 objective: latency                     # throughput, energy; {{kind: throughput, at_most: {{latency_ms: 2}}}}
 budget: {{evaluations: 100, minutes: 10}} # patience: 50 stops after so many measurements without a gain
 # population: 24

@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from cli.main import app
-from evo.campaign import load_campaign
+from evo.campaign import EntriesCampaign, load_campaign, load_plan
 from evo.init_campaign import SIZE_PLACEHOLDER, init_campaign, template_arguments
 from evo.kernel_file import record_of_file
 
@@ -222,3 +222,21 @@ def test_commas_in_angle_brackets_do_not_part_arguments() -> None:
     assert template_arguments("float,3") == ("float", "3")
     assert template_arguments("pair<int, float>, 3") == ("pair<int, float>", "3")
     assert template_arguments(None) == ()
+
+
+def test_further_kernels_of_a_file_are_offered_as_entries(tmp_path: Path) -> None:
+    """What is offered loads as it stands, once it is no comment any more; a file of one kernel gets no offer."""
+    form = (
+        "__global__ void {}(float* x, int n) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 1; }}"
+    )
+    kernel, path = tmp_path / "k.cu", tmp_path / "campaign.yaml"
+    kernel.write_text("\n".join(form.format(name) for name in ("first", "second", "third")))
+    text = init_campaign(kernel, "second", path, force=False).read_text().replace(SIZE_PLACEHOLDER, "1000")
+    offered = re.search(r"# entries:\n(#   .*\n)+", text)
+    assert offered is not None and "(also there: first, third)" in text
+    path.write_text(text.replace(offered[0], re.sub("(?m)^# ", "", offered[0])))
+    plan = load_plan(path)
+    assert isinstance(plan, EntriesCampaign)
+    assert [entry.name for entry in plan.entries] == ["second", "first"]
+    kernel.write_text(form.format("first"))
+    assert "entries" not in init_campaign(kernel, None, path, force=True).read_text()
