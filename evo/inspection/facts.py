@@ -213,7 +213,7 @@ class WorkView:
 
 @dataclass(frozen=True)
 class OpaqueView:
-    """Text that is not looked into: nothing moves across it."""
+    """Text that is not looked into: nothing moves across it; ``calls`` is the file's own function that it calls."""
 
     line: int
     text: str
@@ -221,3 +221,4 @@ class OpaqueView:
     writes: tuple[str, ...]
     barrier: bool
     why: str
+    calls: str

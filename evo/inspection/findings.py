@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evo.inspection.facts import RaceView
+from evo.inspection.facts import OpaqueView, RaceView
 from evo.inspection.findings_memory import atomic_findings, memory_findings, reuse_findings
 from evo.inspection.order import looped, orders
 from evo.inspection.record import Finding, FindingKind, Inspection, Later
@@ -51,12 +51,14 @@ def _correctness(seen: Inspection) -> Iterator[Finding]:
         else:
             text = f"Whether threads race on {array} ({at_lines(lines)}) is not known: {proof.reason}."
             yield Finding(FindingKind.DOUBT, text, lines, grant=proof.grant)
+    unreached: dict[tuple[str, str], list[int]] = {}
     for barrier in seen.barriers:
         if not barrier.proof.holds and barrier.line not in unread:
-            text = f"Whether all threads of a block reach the barrier on line {barrier.line} is not known"
-            yield Finding(
-                FindingKind.DOUBT, f"{text}: {barrier.proof.reason}.", (barrier.line,), grant=barrier.proof.grant
-            )
+            unreached.setdefault((barrier.proof.reason, barrier.proof.grant), []).append(barrier.line)
+    for (reason, grant), at in unreached.items():
+        which = f"the barrier{'s' if len(set(at)) > 1 else ''} on {at_lines(at)}"
+        text = f"Whether all threads of a block reach {which} is not known: {reason}."
+        yield Finding(FindingKind.DOUBT, text, known_lines(at), grant=grant)
 
 
 def _meetings(seen: Inspection) -> Iterator[Finding]:
@@ -119,13 +121,16 @@ def _after(item: Later) -> str:
 
 
 def _opaque(seen: Inspection) -> Iterator[Finding]:
-    groups: dict[str, list[int]] = {}
+    groups: dict[str, list[OpaqueView]] = {}
     for region in seen.opaque:
-        groups.setdefault(region.why, []).append(region.line)
-    for why, lines in groups.items():
+        groups.setdefault("calls" if region.calls else region.why, []).append(region)
+    for why, group in groups.items():
+        calls = listed((region.calls for region in group if region.calls), 8)
+        reason = f"functions of the file: {calls}" if why == "calls" else why
+        lines = known_lines(region.line for region in group)
         place = at_lines(lines).capitalize() or "A part"
-        text = f"{place} {'is' if len(set(lines)) == 1 else 'are'} not looked into ({why}): nothing moves across, and "
-        yield Finding(FindingKind.OPAQUE, text + "the arrays used there are left alone.", known_lines(lines))
+        text = f"{place} {'is' if len(lines) < 2 else 'are'} not looked into ({reason}): nothing moves across, and "
+        yield Finding(FindingKind.OPAQUE, text + "the arrays used there are left alone.", lines)
 
 
 def _not_found(seen: Inspection) -> Iterator[Finding]:

@@ -17,7 +17,8 @@ def memory_findings(seen: Inspection) -> Iterator[Finding]:
     groups: dict[tuple[str, str, str, int | None], list[AccessView]] = {}
     hidden = {region.line for region in seen.opaque}
     for access in seen.accesses:
-        if access.space == "global" and access.mode != "atomic" and access.line not in hidden:
+        address = access.text == access.array  # no element, the pointer itself: `if (p != 0)`
+        if access.space == "global" and access.mode != "atomic" and access.line not in hidden and not address:
             groups.setdefault((access.array, access.mode, access.stride, access.sectors), []).append(access)
     rated = [(_waste(group, seen), group) for group in groups.values()]
     for waste, group in sorted(rated, key=lambda item: -item[0]):

@@ -46,7 +46,9 @@ def _mapping(seen: Inspection) -> str:
         return f"Which thread does what was not understood as an index map; a block has {block} threads."
     names = ", ".join(axis.name for axis in seen.axes)
     point = f"({names})" if len(seen.axes) > 1 else names
-    along = listed(f"{axis.name} up to {axis.extent} along {axis.dimension}" for axis in seen.axes)
+    guess = " (a guess)" if seen.guesses else ""
+    ends = (axis.upper or f"{axis.extent}{guess}" for axis in seen.axes)
+    along = listed(f"{axis.name} up to {end} along {axis.dimension}" for axis, end in zip(seen.axes, ends, strict=True))
     outermost = [loop for loop in seen.loops if loop.line and not _inside(loop.site, seen)]
     outer = [f"{loop.site} ({loop.trips} times)" if loop.trips else loop.site for loop in outermost]
     walks = f" It walks the loop{'s' if len(outer) > 1 else ''} over {listed(outer)}." if outer else ""

@@ -32,6 +32,8 @@ from genome.moves import line_of
 from genome.spec import KernelSpec
 from genome.transforms.sites import loop_sites
 
+_CALLS = "it calls {}, a function of the file"
+
 
 def axis_views(kernel: Kernel, spec: KernelSpec) -> tuple[AxisView, ...]:
     """The parallel axes, x first."""
@@ -131,10 +133,12 @@ def work_view(work: Work, spec: KernelSpec) -> WorkView:
 
 def opaque_views(kernel: Kernel, facts: KernelFacts) -> tuple[OpaqueView, ...]:
     """What the engine does not look into: regions of text, and calls whose effects it does not know."""
-    regions = [
-        OpaqueView(r.line, r.text, r.reads, r.writes, r.barrier, _why_region(r.text.strip(), kernel))
-        for r in facts.opaque
-    ]
+    regions = []
+    for region in facts.opaque:
+        why = why_opaque(region.text.strip())
+        calls = "" if why else _own_function(region.text, kernel)
+        why = why or (_CALLS.format(calls) if calls else "C++ outside of what is read")
+        regions.append(OpaqueView(region.line, region.text, region.reads, region.writes, region.barrier, why, calls))
     return tuple(sorted((*regions, *_unknown_calls(kernel)), key=lambda view: view.line))
 
 
@@ -147,21 +151,13 @@ def _unknown_calls(kernel: Kernel) -> Iterator[OpaqueView]:
                     continue
                 if (stmt.line, node.function) not in seen:
                     seen.add((stmt.line, node.function))
-                    yield OpaqueView(stmt.line, expression(node), (), (), False, _why_call(node.function, kernel))
-
-
-def _why_call(function: str, kernel: Kernel) -> str:
-    own = _own_function(f"{function}(", kernel)
-    return own or why_opaque(f"{function}(") or f"nothing is known of {function}"
-
-
-def _why_region(text: str, kernel: Kernel) -> str:
-    return why_opaque(text) or _own_function(text, kernel) or "C++ outside of what is read"
+                    calls = _own_function(f"{node.function}(", kernel)
+                    why = _CALLS.format(calls) if calls else why_opaque(f"{node.function}(")
+                    why = why or f"nothing is known of {node.function}"
+                    yield OpaqueView(stmt.line, expression(node), (), (), False, why, calls)
 
 
 def _own_function(text: str, kernel: Kernel) -> str:
-    """What a text calls of the file itself; empty if nothing."""
-    for name in re.findall(r"\b(\w+)\s*\(", text):
-        if re.search(rf"\b{name}\s*\(", kernel.prelude):
-            return f"it calls {name}, a function of the file"
-    return ""
+    """The first function of the file that a text calls; empty if none."""
+    names = re.findall(r"\b(\w+)\s*\(", text)
+    return next((name for name in names if re.search(rf"\b{name}\s*\(", kernel.prelude)), "")

@@ -24,6 +24,8 @@ _OPAQUE: Sequence[tuple[str, str]] = (
     (r"\bmake_(?:layout|shape|tensor|coord)|\blocal_tile|\bTensor\b|\bLayout\b", "a layout library"),
     (r"\bwmma::|\bmma_|__pipeline|cuda::", "a CUDA library"),
     (r"\[[&=]?\]\s*\(|\[[&=\w, ]*\]\s*\([^()]*\)\s*\{", "a lambda"),
+    (r"\b__(?:shfl|ballot|any|all|match_any|match_all|reduce_\w+?)_?(?:sync|up_sync|down_sync|xor_sync)?\s*\(",
+     "threads of a warp exchange values"),
     (r"\bgoto\b|^\w+\s*:(?!:)", "it jumps"),
     (r"^(?:for|while|do)\b(?s:.*)\breturn\b", "it leaves the kernel from inside of a loop"),
     (r"^switch\b", "a switch"),

@@ -133,7 +133,7 @@ def test_one_of_several_kernels_is_chosen(tmp_path: Path) -> None:
 BROKEN = {
     "unbalanced": ("__global__ void f(float* x, int n) {\n  if (n > 0 { x[0] = 1.0f;\n}\n", ":2:"),
     "no kernel": ("int main() { return 0; }\n", "no __global__ function"),
-    "bytes": ("\0\1\2 hello", "no __global__ function"),
+    "bytes": ("\0\1\2 hello", "byte 0x00 is not text"),
     "empty": ("", "no __global__ function"),
 }
 

@@ -146,3 +146,29 @@ def test_a_loop_is_named_by_its_site_where_its_normal_form_was_written_by_nobody
 def test_a_number_of_iterations_is_written_as_one(tmp_path: Path, bounds: str, trips: str) -> None:
     seen = inspected(tmp_path, "float* a, int n", f"{INDEX}\nif (i < n)\nfor (int {bounds}) a[i] += 1.0f;")
     assert seen.loops[0].trips == trips
+
+
+def test_many_regions_of_one_kind_are_one_finding(tmp_path: Path) -> None:
+    before = "struct S { int v; __device__ int first(); __device__ int second(); };"
+    body = (
+        f"{INDEX}\n__shared__ float s[64];\nif (i < 9) {{ __syncthreads(); }}\nif (i < 7) {{ __syncthreads(); }}\n"
+        "int u = p[i].first();\nint v = p[i].second();\na[i] = u + v;"
+    )
+    seen = inspected(tmp_path, "float* a, S* p, int n", body, before)
+    unread = [finding.text for finding in of_kind(seen, FindingKind.OPAQUE)]
+    assert [text for text in unread if "functions of the file: first and second" in text]
+    assert len([text for text in unread if "of the file" in text]) == 1
+    doubts = [finding for finding in of_kind(seen, FindingKind.DOUBT) if "reach" in finding.text]
+    assert [finding.lines for finding in doubts] == [(5, 6)]
+
+
+def test_a_pointer_that_is_compared_is_no_element_read(tmp_path: Path) -> None:
+    seen = inspected(tmp_path, "float* a, float* b, int n", f"{INDEX}\nif (b != 0 && i < n) b[i] = a[i];")
+    assert not [finding for finding in seen.findings if "is not known" in finding.text and "read b" in finding.text]
+
+
+def test_the_end_of_an_axis_is_the_guard_or_called_a_guess(tmp_path: Path) -> None:
+    guarded = inspected(tmp_path, "float* a, int n", f"{INDEX}\nif (i < n / 2) a[i] = 1.0f;")
+    assert "i up to n / 2 along x" in guarded.summary[0]
+    free = inspected(tmp_path, "float* a, int n", f"{INDEX}\na[i] = 1.0f;")
+    assert "i up to n (a guess) along x" in free.summary[0]
