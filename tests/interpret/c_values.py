@@ -82,6 +82,8 @@ def literal(text: str) -> tuple[Number, Type]:
     lower = text.lower()
     if lower in ("true", "false"):
         return int(lower == "true"), BOOL
+    if text == "(-2147483647 - 1)":
+        return -(2**31), INT  # no literal says it
     if lower.startswith("'"):
         return ord(text[1:-1].encode().decode("unicode_escape")), np.dtype("int8")
     hexadecimal = lower.startswith("0x")
