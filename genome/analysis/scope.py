@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -176,7 +177,7 @@ def make_scope(kernel: Kernel, block: Block | None = None) -> Scope:
 
 def _is_number(text: str, name: str) -> bool:
     """True if the text declares the name as a number, which leads to no memory."""
-    words = text.split(name, 1)[0].split()
+    words = re.split(rf"\b{re.escape(name)}\b", text, maxsplit=1)[0].split()
     return bool(words) and all(canonical(word) in _NUMBERS or word in ("const", "volatile") for word in words)
 
 

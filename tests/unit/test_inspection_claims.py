@@ -172,3 +172,10 @@ def test_the_end_of_an_axis_is_the_guard_or_called_a_guess(tmp_path: Path) -> No
     assert "i up to n / 2 along x" in guarded.summary[0]
     free = inspected(tmp_path, "float* a, int n", f"{INDEX}\na[i] = 1.0f;")
     assert "i up to n (a guess) along x" in free.summary[0]
+
+
+@pytest.mark.parametrize("name", ["n", "t", "in", "other"])
+def test_a_number_that_unread_text_declares_is_nothing_that_threads_share(tmp_path: Path, name: str) -> None:
+    body = f"{INDEX}\nfloat v = a[i];\nfloat {name} = __shfl_up_sync(0xffffffffu, v, 1, 32);\na[i] = v + {name};"
+    seen = inspected(tmp_path, "float* a, int count", body)
+    assert not seen.races and {access.array for access in seen.accesses} == {"a"}
