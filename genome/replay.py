@@ -86,7 +86,7 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     defines = (*spec.defines, *tunables)
     launch = spec.launch.at(tunables)
     kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs,
-                      spec.reading is Reading.TEXT, _launched(launch) if launch.domain else None)  # fmt: skip
+                      spec.reading is Reading.TEXT, _launched(launch))  # fmt: skip
     if not launch.domain:
         kernel = lock_geometry(kernel)
     axes = tuple(replace(axis, threads=launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
@@ -97,7 +97,10 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     return replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
 
 
-def _launched(launch: LaunchSpec) -> Launched:
+def _launched(launch: LaunchSpec) -> Launched | None:
+    """None where the grid is no domain, or the block follows the user's macros: indices then stay as they are."""
+    if not launch.domain or launch.block_exprs:
+        return None
     return Launched(launch.block, frozenset("xyz"[len(launch.domain) :]))
 
 
