@@ -149,6 +149,8 @@ class Inliner:
         item = self.around.helpers.get(base.rpartition("::")[2])
         if item is None or len(item.tokens) > self.budget[0]:
             raise Unsupported(f"call of {name}")
+        if item.words & self.around.taken & frozenset(self.around.parameters):
+            raise Unsupported(f"call of {name}")  # the kernel's parameter hides what the helper means
         self.budget[0] -= len(item.tokens)
         given = [render(group).strip() for group in split_commas(tokenize(arguments)[:-1])] if arguments else []
         if len(given) < len(parameter_names(item)):

@@ -112,6 +112,18 @@ def test_calls_that_stay(case: str) -> None:
     assert any(f"{name}(" in printed[printed.index('extern "C"') :] for name in ("pick", "step", "early", "again"))
 
 
+def test_names_of_the_file_mean_the_same_in_the_kernel() -> None:
+    source = """__constant__ float scale; __constant__ float n;
+        __device__ float scaled(const float* x) { return x[0] * scale; }
+        __device__ float shared_name(const float* x) { return x[0] * n; }
+        __global__ void k(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;
+            float scale = 2; y[i] = scaled(x + i) + scale; y[i] = shared_name(x); }"""
+    printed = print_kernel(parse_kernel(source, "k"), Target.CUDA)
+    assert "float scaled_value = x[i] * scale;" in printed
+    assert "y[i] = scaled_value + scale_2;" in printed
+    assert "y[i] = shared_name(x);" in printed
+
+
 def test_a_barrier_of_a_helper_is_seen() -> None:
     body = "__shared__ float tmp[32]; float s = total(x[i], tmp, threadIdx.x); y[i] = s;"
     assert any(isinstance(stmt, Barrier) for stmt in flatten(parse_kernel(text(body), "k").body))
