@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evo.campaign_yaml import Document
+from evo.kernel_text import no_kernel
 from evo.nearest import nearest
 from genome.ir.kernel import Param
 from genome.replay import spec_kernel
@@ -27,7 +28,8 @@ def choose_entry(
     """
     names = entries(source, path, defines=defines, include_dirs=include_dirs)
     if not names:
-        raise document.error(("kernel", "source"), f"{path} holds no __global__ function")
+        line, words = no_kernel(source)
+        raise document.error(("kernel", "source"), f"{path}:{line}: {words}" if line else f"{path} {words}")
     if entry is None:
         if len(names) > 1:
             raise document.error(("kernel",), f"{path} holds several kernels; add `entry:` ({', '.join(names)})")

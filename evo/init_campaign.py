@@ -8,7 +8,7 @@ from pathlib import Path
 from evo.campaign_types import CampaignError
 from evo.init_draft import draft
 from evo.init_text import SIZE_PLACEHOLDER, campaign_text
-from evo.kernel_text import kernel_text
+from evo.kernel_text import kernel_text, no_kernel
 from evo.nearest import nearest
 from genome.ir.print_tokens import render, split_commas, tokenize
 from genome.source.frontend import entries
@@ -81,7 +81,8 @@ def chosen_entry(
     """
     names = entries(source, str(path), defines=defines, include_dirs=include_dirs)
     if not names:
-        raise CampaignError(f"{path}: holds no __global__ function")
+        line, words = no_kernel(source)
+        raise CampaignError(f"{path}:{line}: {words}" if line else f"{path}: {words}")
     if entry is None and len(names) > 1:
         raise CampaignError(f"{path}: holds several kernels; choose one with --entry ({', '.join(names)})")
     if entry is not None and entry not in names:

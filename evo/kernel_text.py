@@ -37,5 +37,14 @@ def kernel_text(path: Path) -> tuple[str, str]:
     return text, remark
 
 
+def no_kernel(source: str) -> tuple[int, str]:
+    """Line and words for a file in which no kernel was found; 0 where nothing looks like one."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if "__global__" in line.partition("//")[0]:
+            seen = "this __global__ function has no body, or the preprocessor leaves it out"
+            return number, f"{seen}: define its macros (`-D NAME`, in a campaign `kernel: {{defines: {{NAME: 1}}}}`)"
+    return 0, "holds no __global__ function"
+
+
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1

@@ -74,3 +74,17 @@ def test_a_file_that_is_cut_off_is_one_message(tmp_path: Path, before: str, leng
     assert len(outcome.stderr.splitlines()) == 1 and outcome.stderr.startswith(f"evo-tune: {path}:")
     if "k(" in KERNEL[:length]:
         assert re.match(rf"evo-tune: {path}:\d+: ", outcome.stderr), outcome.stderr
+
+
+@pytest.mark.parametrize("text", ["#ifdef ON\n" + KERNEL + "#endif\n", "\n__global__ void k(float* a, int n);\n"])
+def test_a_kernel_that_is_left_out_is_pointed_at(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path, text.encode())
+    outcome = CliRunner().invoke(app, ["inspect", str(path)])
+    assert outcome.exit_code == 2 and outcome.stderr.startswith(f"evo-tune: {path}:2: ") and "-D NAME" in outcome.stderr
+    if "ON" in text:
+        assert CliRunner().invoke(app, ["inspect", str(path), "-D", "ON"]).exit_code == 0
+
+
+def test_a_file_without_a_kernel_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, b"// no __global__ here\nint main() { return 0; }\n")
+    assert CliRunner().invoke(app, ["inspect", str(path)]).stderr == f"evo-tune: {path}: holds no __global__ function\n"
