@@ -19,9 +19,13 @@ from genome.analysis.scalar_dependences import scalar_dependences
 from genome.analysis.scope import Scope
 from genome.ir.stmt import Body, If, Loop, Stmt, flatten
 
+_MOST = 150  # accesses of one array that are compared with each other
+
 
 def dependences(scope: Scope, accesses: Sequence[Access]) -> tuple[Dependence, ...]:
     """Dependences of arrays and scalars, loop by loop in program order, then those between threads.
+
+    Where a loop holds very many accesses of one array, one doubt stands for all of them.
 
     Args:
         scope: The names of the kernel.
@@ -37,10 +41,10 @@ def dependences(scope: Scope, accesses: Sequence[Access]) -> tuple[Dependence, .
 
 
 def _surest(found: Sequence[Dependence]) -> tuple[Dependence, ...]:
-    """One fact for each order: a proven one where there is one."""
+    """One fact for each order and distance: a proven one where there is one."""
     kept: dict[tuple[object, ...], Dependence] = {}
     for fact in found:
-        key = (fact.name, fact.source_line, fact.sink_line, fact.hazard, fact.loop)
+        key = (fact.name, fact.source_line, fact.sink_line, fact.hazard, fact.loop, fact.distance)
         if key not in kept or (fact.proof.holds and not kept[key].proof.holds):
             kept[key] = fact
     return tuple(kept.values())
@@ -66,17 +70,29 @@ class _Finder:
     def between_iterations(self, outer: tuple[str, ...], loop: Loop) -> Iterator[Dependence]:
         """Of one thread; iterations of the loops around are the same."""
         relation = Relation(self.places | set(outer), apart=loop.var)
+        doubts: set[tuple[str, int, int, Hazard]] = set()
         for group in self._groups([access for access in self.accesses if loop.var in access.loops]):
+            if len(group) > _MOST:
+                yield _crowd(group, loop.var)
+                continue
             for first, second in product(group, group):
-                found = self._between(first, second, relation) if self._ordered(first, second) else None
+                key = (first.array, first.line, second.line, _hazard(first, second))
+                if key in doubts or not self._ordered(first, second):
+                    continue
+                found = self._between(first, second, relation)
                 if found is not None:
                     yield found
+                    if found.distance is None and not found.proof.holds:
+                        doubts.add(key)  # a doubt of these lines covers whatever else they do
 
     def between_threads(self) -> Iterator[Dependence]:
         """Of any two threads of the launch, over arrays that they share."""
         shared = [access for access in self.accesses if access.space in (MemorySpace.GLOBAL, MemorySpace.UNKNOWN)]
         relations = [Relation(apart=variable) for variable in self._identity()]
         for group in self._groups(shared):
+            if len(group) > _MOST:
+                yield _crowd(group, None)
+                continue
             for first, second in combinations_with_replacement(group, 2):
                 if not self._ordered(first, second):
                     continue
@@ -150,6 +166,13 @@ class _Finder:
         if key not in self.sides:
             self.sides[key] = side_of(access, self.scope)
         return self.sides[key]
+
+
+def _crowd(group: Sequence[Access], loop: str | None) -> Dependence:
+    """One doubt for more accesses than are compared one by one."""
+    first, last = group[0], group[-1]
+    proof = doubted(f"{len(group)} accesses of {first.array} are not compared one by one", first.line)
+    return Dependence(first.array, first.line, last.line, Hazard.OUTPUT, loop, None, proof)
 
 
 def _between_threads(found: Dependence, first: Access, second: Access) -> Dependence:

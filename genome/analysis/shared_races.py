@@ -21,7 +21,7 @@ from genome.analysis.trial import Runs, trial
 from genome.analysis.uniformity import Levels, agrees
 from genome.ir.stmt import Barrier, Body, If, Loop, Stmt
 
-_EFFORT = 150_000  # executions that are compared for one kernel
+_EFFORT = 60_000  # executions that are compared for one kernel
 
 
 @dataclass(frozen=True)
