@@ -12,9 +12,10 @@ from evaluator.energy import WINDOW_S
 from evaluator.objective import Kind
 from evaluator.plan import Call
 from evaluator.result import Status, Timing
-from evaluator.station import Station
+from evaluator.station import Station, bind_all
 from evaluator.timing import Sampling
 from evaluator.trial import Ended, Run, time_size
+from genome.spec import ProblemSize
 
 _SAMPLING = Sampling(least=5, most=9, budget_s=0.3, target=0.02)
 _PATIENCE_S = 10.0  # of a counter that moves seldom, on top of the window itself
@@ -48,6 +49,27 @@ def require_bounds(run: Run, bench: Bench, call: Call, timing: Timing, energy_mj
     """
     for kind, text in broken(run, bench, call, timing, energy_mj).items():
         raise Ended(Status.LIMIT, f"over the bound of its {kind}: {text}", "time")
+
+
+def require_fallback(run: Run, size: ProblemSize) -> None:
+    """Ends the cascade where a variant leaves a size to the kernel as it is, which breaks a bound there.
+
+    One that leaves all of them to it is that kernel, which may.
+
+    Raises:
+        Ended, BackendFailure: As ``require_bounds``.
+    """
+    station, baseline = run.station, run.station.baseline
+    evolved = any(run.calls[other.label] is not None for other in station.spec.sizes)
+    if not station.settings.objective.bounded or not evolved or baseline is None:
+        return
+    own = Run(station, baseline, station.backend.load(baseline.binary), bind_all(station, baseline, (size,)))
+    known, call = station.baseline_results[size.label], own.calls[size.label]
+    if known.timing is None or call is None:
+        return
+    for kind, text in broken(own, station.bench(size), call, known.timing, known.energy_mj).items():
+        reason = f"the kernel as it is runs at {size.label}, over the bound of its {kind}: {text}"
+        raise Ended(Status.LIMIT, reason, "time")
 
 
 def broken(run: Run, bench: Bench, call: Call, timing: Timing, energy_mj: float | None) -> Mapping[Kind, str]:

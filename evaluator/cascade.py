@@ -11,7 +11,7 @@ from evaluator.accounts import Stopwatch
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure, Placement
 from evaluator.bench import Bench
-from evaluator.bounds import energy_of, is_baseline, require_bounds
+from evaluator.bounds import energy_of, is_baseline, require_bounds, require_fallback
 from evaluator.correctness import Verdict
 from evaluator.inputs import EXTREME
 from evaluator.messages import Outcome, Prepared
@@ -128,6 +128,9 @@ def _tuned_size(run: Run, size: ProblemSize) -> Evaluation:
     """Timed with the first input set, which is as the campaign describes it; the second one is for correctness."""
     call, digest = run.calls[size.label], run.prepared.variant.digest()
     if call is None:
+        if run.station.settings.objective.bounded:
+            with run.watch.stage("bounds"):
+                require_fallback(run, size)
         known = run.station.baseline_results[size.label]
         return replace(known, variant=digest, fallback=True, compile_s=run.prepared.compile_s)
     station, watch = run.station, run.watch

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from evaluator.api import EvaluatorError
 from evaluator.backend import BackendFailure, Loaded, Placement
 from evaluator.bench import Bench
-from evaluator.bounds import energy_of, require_bounds
+from evaluator.bounds import energy_of, require_bounds, require_fallback
 from evaluator.building import OracleBuilder
 from evaluator.coverage import covering_sizes
 from evaluator.inputs import EXTREME
@@ -181,11 +181,14 @@ def _measure_more(station: Station, runner: _Runner, size: ProblemSize, baseline
         BackendFailure: As ``Backend.run``.
     """
     call, samples = runner.calls.get(size.label), runner.samples.get(size.label)
-    if runner.failure or runner.loaded is None or call is None or not samples:
+    if runner.failure or runner.loaded is None:
         return
     station.variant = runner.prepared.variant.digest()
     run, bench = Run(station, runner.prepared, runner.loaded, runner.calls), station.bench(size)
     try:
+        if call is None or not samples:
+            require_fallback(run, size)
+            return
         energy_mj = energy_of(run, bench, call)
         if not baseline:
             require_bounds(run, bench, call, summarise(samples, station.setup.seed), energy_mj)

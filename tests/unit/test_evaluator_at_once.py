@@ -24,7 +24,8 @@ from evaluator.result import Evaluation, Status
 from evaluator.settings import EvaluatorSettings
 from evaluator.station import Station
 from evaluator.worker import open_baseline, remember
-from genome.variant import Target
+from genome.sizes import SizeExpr
+from genome.variant import Guard, Target
 from tests.adversarial.arena import AXPB, SEED, Silent
 from tests.adversarial.model_device import Memory, ModelDevice, Rule, right
 
@@ -244,6 +245,23 @@ def test_bounds_are_a_stage_of_their_own(tmp_path: Path) -> None:
 def test_the_kernel_as_it_is_may_break_a_bound(tmp_path: Path) -> None:
     """It takes 10 ms: ``opened`` asserts that it is opened all the same."""
     opened(fast, tmp_path, Objective(Kind.THROUGHPUT, CALLS, latency_ms=5.0))
+
+
+@pytest.mark.parametrize(("left", "refused"), [(1, True), (2, False)])
+def test_a_size_that_is_left_to_a_kernel_over_a_bound_is_not_within_it(
+    left: int, refused: bool, tmp_path: Path
+) -> None:
+    """The kernel as it is takes 10 ms. A variant that leaves every tuned size to it is that kernel."""
+    objective = Objective(Kind.THROUGHPUT, CALLS, latency_ms=5.0)
+    station, variant, _ = opened(fast, tmp_path, objective)
+    away = tuple(SizeExpr(f"N != {size.env['N']}") for size in station.spec.sizes[:left])
+    assert len(station.spec.sizes) == 2 and station.baseline is not None
+    guarded = Prepared(replace(variant.variant, guard=Guard(away)), variant.binary)
+    outcome = run_cascade(station, guarded, {})
+    failure = Measured(0, outcome.evaluations, outcome.checks).failure
+    assert (failure is not None and "the kernel as it is runs at N=" in failure.message) is refused
+    compared = face_off(station, CompareJob((station.baseline, guarded), 0.05, 1))
+    assert ("over the bound of its latency" in compared.failures[1]) is refused
 
 
 def test_a_device_that_does_not_tell_its_energy_is_named(tmp_path: Path) -> None:
