@@ -89,33 +89,40 @@ def examine(corpus: Corpus, kernels: Sequence[Found], options: argparse.Namespac
 
 
 def table(records: Sequence[Record]) -> dict[str, tuple[int, int]]:
-    """Row -> (kernels, of how many)."""
-
-    def count(among: Sequence[Record], test: Callable[[Record], Any]) -> tuple[int, int]:
-        return sum(1 for record in among if test(record)), len(among)
-
+    """Row -> (kernels, of how many). Nothing of a compiler where none was asked."""
     left = [record for record in records if record.get("preprocessed")]
-    parsed = [record for record in left if record.get("parsed")]
-    compiling = [record for record in parsed if record.get("sliced_compiles")]
-    spelled = [record for record in left if record.get("template") != "guessed"]
+    compiled = _compiled(left) if any("sliced_compiles" in record for record in left) else {}
     return {
         "found, unique": (len(records), len(records)),
         "left by the preprocessor": (len(left), len(records)),
         "sliced": count(left, lambda r: r.get("sliced")),
         "parsed": count(left, lambda r: r.get("parsed")),
-        "compiled as sliced": count(left, lambda r: r.get("sliced_compiles")),
-        "  of those with known template arguments": count(spelled, lambda r: r.get("sliced_compiles")),
-        "compiled printed back": count(compiling, lambda r: r.get("back_compiles")),
-        "identical PTX printed back": count(compiling, lambda r: r.get("back_identical")),
-        "compiled in normal form": count(compiling, lambda r: r.get("normal_compiles")),
-        "identical PTX in normal form": count(compiling, lambda r: r.get("normal_identical")),
+        **compiled,
         "without an opaque region": count(left, lambda r: r.get("opaque") == 0),
         "with parallel axes understood": count(left, lambda r: r.get("axes")),
         "a structural transform applies": count(left, structural),
         "crashed": count(records, lambda r: "crash" in r),
         "hung (killed at the deadline)": count(records, lambda r: "hang" in r),
         "compiler killed at the deadline": count(records, lambda r: "compiler" in r),
-    }  # fmt: skip
+    }
+
+
+def _compiled(left: Sequence[Record]) -> dict[str, tuple[int, int]]:
+    compiling = [record for record in left if record.get("parsed") and record.get("sliced_compiles")]
+    spelled = [record for record in left if record.get("template") != "guessed"]
+    return {
+        "compiled as sliced": count(left, lambda r: r.get("sliced_compiles")),
+        "  of those with known template arguments": count(spelled, lambda r: r.get("sliced_compiles")),
+        "compiled printed back": count(compiling, lambda r: r.get("back_compiles")),
+        "identical PTX printed back": count(compiling, lambda r: r.get("back_identical")),
+        "compiled in normal form": count(compiling, lambda r: r.get("normal_compiles")),
+        "identical PTX in normal form": count(compiling, lambda r: r.get("normal_identical")),
+    }
+
+
+def count(among: Sequence[Record], test: Callable[[Record], Any]) -> tuple[int, int]:
+    """How many pass the test, and of how many."""
+    return sum(1 for record in among if test(record)), len(among)
 
 
 def structural(record: Record) -> bool:
