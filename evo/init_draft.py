@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from genome.analysis.effects import effects
 from genome.ir.expr import accesses
 from genome.ir.kernel import Kernel, Param
 from genome.ir.stmt import Assign, flatten
+from genome.limits import DeviceLimits
 from genome.source.frontend import SourceError, parse_kernel
 from genome.source.template_guess import Guess, guess_arguments
 from genome.source.verbatim import verbatim_kernel
@@ -113,10 +115,14 @@ def _domain(where: Positions, sizes: Sequence[str]) -> tuple[tuple[str, ...], bo
 
 
 def _block(where: Positions, single: Set[str]) -> tuple[int, ...]:
-    """One thread along the ``single`` dimensions, where nobody asks for more."""
+    """One thread along the ``single`` dimensions, where nobody asks for more.
+
+    A stretch of positions that no block can have threads for is one where each thread has several.
+    """
     usual = iter(_BLOCKS[where.dims - len(single)])
     guessed = {dim: 1 if dim in single else next(usual) for dim in "xyz"[: where.dims]}
-    return tuple(where.threads.get(dim, threads) for dim, threads in guessed.items())
+    read = tuple(where.threads.get(dim, threads) for dim, threads in guessed.items())
+    return read if prod(read) <= DeviceLimits().max_threads else tuple(guessed.values())
 
 
 def _read(kernel: Kernel) -> frozenset[str]:

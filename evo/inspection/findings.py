@@ -22,6 +22,7 @@ def findings(seen: Inspection) -> tuple[Finding, ...]:
     parts = (
         _correctness,
         _meetings,
+        _unfilled,
         _not_found,
         _blocked,
         _grants,
@@ -131,6 +132,19 @@ def _opaque(seen: Inspection) -> Iterator[Finding]:
         place = at_lines(lines).capitalize() or "A part"
         text = f"{place} {'is' if len(lines) < 2 else 'are'} not looked into ({reason}): nothing moves across, and "
         yield Finding(FindingKind.OPAQUE, text + "the arrays used there are left alone.", lines)
+
+
+def _unfilled(seen: Inspection) -> Iterator[Finding]:
+    if seen.unfilled:
+        one = len(seen.unfilled) == 1
+        text = (
+            f"{listed(seen.unfilled)} {'has' if one else 'have'} no initialiser in the file, and a campaign does not "
+        )
+        text += f"fill {'it' if one else 'them'} as your host does: zero on CUDA, an error on OpenCL. Give "
+        text += (
+            f"{'it' if one else 'them'} values in the file, or make {'it an argument' if one else 'them arguments'}."
+        )
+        yield Finding(FindingKind.BLOCKED, text)
 
 
 def _not_found(seen: Inspection) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from evo.inspection.explore import Question
 from evo.inspection.findings import findings
 from evo.inspection.memory import access_views, argument_views, reuse_views
-from evo.inspection.missing import missing_headers
+from evo.inspection.missing import missing_headers, unfilled_variables
 from evo.inspection.moves import Possibilities, possibilities
 from evo.inspection.record import Inspection, KernelView
 from evo.inspection.summary import summary
@@ -102,6 +102,7 @@ def _understood(
         refusals=possible.refusals,
         grants=possible.grants,
         missing=missing_headers(spec),
+        unfilled=unfilled_variables(kernel),
         source=spec.source,
     )
 

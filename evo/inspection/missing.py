@@ -1,9 +1,10 @@
-"""Headers that a kernel's file includes and that were not found: what they define is unknown to the engine."""
+"""What a kernel needs from outside of it that nobody gives: headers that were not found, variables that hosts fill."""
 
 from __future__ import annotations
 
 import re
 
+from genome.ir.kernel import Kernel
 from genome.source.preprocess import preprocess
 from genome.spec import KernelSpec
 
@@ -15,6 +16,9 @@ _WITH_COMPILER = re.compile(
 """Headers of C, C++, the CUDA toolkit and its samples: the engine knows what kernels use of them, or only hosts do."""
 
 
+_UNFILLED = re.compile(r"\b__(?:constant|device|managed)__\b[^;(){}=]*?\b(\w+)\s*(?:\[[^\]]*\]\s*)*;")
+
+
 def missing_headers(spec: KernelSpec) -> tuple[str, ...]:
     """The user's own headers that are not there, as the file names them.
 
@@ -23,3 +27,8 @@ def missing_headers(spec: KernelSpec) -> tuple[str, ...]:
     """
     missing = preprocess(spec.source, spec.path, spec.defines, spec.include_dirs).missing
     return tuple(name for name in missing if not _WITH_COMPILER.fullmatch(name))
+
+
+def unfilled_variables(kernel: Kernel) -> tuple[str, ...]:
+    """Device variables of the file that the kernel uses and that have no initialiser: a host fills them."""
+    return tuple(dict.fromkeys(_UNFILLED.findall(kernel.prelude)))

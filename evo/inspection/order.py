@@ -31,9 +31,15 @@ class Order:
 
 
 def orders(seen: Inspection) -> tuple[Order, ...]:
-    """The dependences of an inspection, those of a loop and a name together."""
+    """The dependences of an inspection, those of a loop and a name together.
+
+    A doubt about a loop whose iterations are shown to be independent by other means is none.
+    """
+    settled = {loop.site for loop in seen.loops if loop.independent.holds}
     groups: dict[tuple[str, str], list[DependenceView]] = {}
     for item in seen.dependences:
+        if item.loop in settled and not item.proof.holds:
+            continue
         groups.setdefault((item.loop, item.name), []).append(item)
     made = []
     for (loop, name), group in groups.items():

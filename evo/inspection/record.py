@@ -193,6 +193,7 @@ class Inspection:
 
     Attributes:
         missing: Headers of the user's own that were not found.
+        unfilled: Device variables of the file without an initialiser, which the kernel uses.
         source: Text of the file (not part of the JSON).
     """
 
@@ -218,6 +219,7 @@ class Inspection:
     refusals: tuple[Refusals, ...]
     grants: tuple[Grant, ...]
     missing: tuple[str, ...] = ()
+    unfilled: tuple[str, ...] = ()
     source: str = field(repr=False, default="")
 
     def to_json(self) -> dict[str, Any]:

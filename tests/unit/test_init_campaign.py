@@ -240,3 +240,10 @@ def test_further_kernels_of_a_file_are_offered_as_entries(tmp_path: Path) -> Non
     assert [entry.name for entry in plan.entries] == ["second", "first"]
     kernel.write_text(form.format("first"))
     assert "entries" not in init_campaign(kernel, None, path, force=True).read_text()
+
+
+def test_a_block_that_no_device_has_is_not_guessed(tmp_path: Path) -> None:
+    body = "int x = blockIdx.x * (8 * 16) + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;\n"
+    body += "for (int i = 0; i < 8; ++i) a[y * cols + x + i * 16] = 1.0f;"
+    data, _ = first_file(tmp_path, f"__global__ void k(float* a, int rows, int cols) {{ {body} }}")
+    assert data["launch"]["block"] == {"x": 16, "y": 16}

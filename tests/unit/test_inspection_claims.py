@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from cli.main import app
 from evo.inspection.inspect import inspect_kernel
-from evo.inspection.order import carried
+from evo.inspection.order import carried, orders
 from evo.inspection.record import Finding, FindingKind, Inspection
 from evo.inspection.words import why_opaque
 from evo.kernel_guess import file_kernel
@@ -179,3 +179,22 @@ def test_a_number_that_unread_text_declares_is_nothing_that_threads_share(tmp_pa
     body = f"{INDEX}\nfloat v = a[i];\nfloat {name} = __shfl_up_sync(0xffffffffu, v, 1, 32);\na[i] = v + {name};"
     seen = inspected(tmp_path, "float* a, int count", body)
     assert not seen.races and {access.array for access in seen.accesses} == {"a"}
+
+
+def test_variables_that_a_host_fills_are_named(tmp_path: Path) -> None:
+    before = (
+        "__constant__ float c[2][3];\n__device__ int count;\n__constant__ float given[2] = {1.0f, 2.0f};\n"
+        "__constant__ float unused[4];\n__device__ float twice(float x) { return 2.0f * x; }"
+    )
+    seen = inspected(tmp_path, "float* a, int n", f"{INDEX}\na[i] = twice(c[1][2]) + given[1] + count;", before)
+    assert seen.unfilled == ("c", "count")
+    (told,) = [finding for finding in seen.findings if "no initialiser" in finding.text]
+    assert told.text.startswith("c and count have no initialiser")
+
+
+def test_the_order_of_a_loop_agrees_with_what_is_said_of_the_loop(tmp_path: Path) -> None:
+    body = "int x = blockIdx.x * 128 + threadIdx.x;\nfor (int t = 0; t < 8; ++t) a[blockIdx.y * n + x + t * 16] = t;"
+    seen = inspected(tmp_path, "float* a, int n", body)
+    (loop,) = seen.loops
+    assert loop.independent.holds
+    assert f"iterations of {loop.site}" not in {order.between for order in orders(seen)}
