@@ -8,8 +8,8 @@ from pycparser import c_ast, c_parser
 
 from genome.ir.expr import Const
 from genome.ir.print_tokens import Token, closing, render, split_commas
+from genome.source.folding import constant
 from genome.source.nesting import MAX_DEPTH, depth
-from genome.source.parse_expr import constant
 from genome.source.slice import Item
 
 _INTEGER = {"int", "unsigned", "long", "short", "size_t", "bool", "uint32_t", "int32_t", "auto", "uint64_t", "int64_t"}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from genome.ir.expr import Binary, Call, Const, Expr, Select, Unary, integer
 from genome.ir.types import infer, join
-from genome.source.parse_expr import Unsupported
+from genome.source.names import Unsupported
 
 _MAX_SIMULATED = 4096
 _HALF = frozenset({"int", "unsigned int"})

@@ -34,9 +34,10 @@ from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
 from genome.source.jumps import jumps, structure
 from genome.source.moves import straight_moves
+from genome.source.names import Names, Unsupported
 from genome.source.nesting import bounded
 from genome.source.opaque import moves
-from genome.source.parse_expr import ExprReader, Names, Unsupported
+from genome.source.parse_expr import ExprReader
 from genome.source.signature import parameters
 from genome.source.slice import Item
 from genome.source.surroundings import Surroundings

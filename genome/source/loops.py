@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from genome.source.parse_expr import Unsupported, constant, type_name
+from genome.source.folding import constant
+from genome.source.names import Unsupported, type_name
 
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 _UPDATES = {"+=": "+", "-=": "-", "*=": "*", "/=": "/", "<<=": "<<", ">>=": ">>"}

@@ -13,7 +13,7 @@ from genome.ir.print_tokens import Token, closing, render, tokenize
 from genome.ir.stmt import Opaque
 from genome.ir.types import VECTOR_TYPES
 from genome.source.encode import SCALAR_TYPES, Encoded, decode_words
-from genome.source.parse_expr import Names
+from genome.source.names import Names
 from genome.source.surroundings import Surroundings
 
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})

@@ -25,9 +25,10 @@ from genome.source.inline import MAX_TOKENS, Inliner, out_of_order
 from genome.source.jumps import Jump, jumps, structure
 from genome.source.loops import loop_variables
 from genome.source.moves import straight_moves
+from genome.source.names import Names, Unsupported
 from genome.source.opaque import OpaqueMaker
 from genome.source.parse_decl import DeclReader
-from genome.source.parse_expr import ExprReader, Names, Unsupported
+from genome.source.parse_expr import ExprReader
 from genome.source.parse_loop import LoopReader, decimal
 from genome.source.surroundings import Surroundings
 

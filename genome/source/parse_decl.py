@@ -8,8 +8,10 @@ from genome.ir.expr import Call, Const, Expr, Index, Var, integer
 from genome.ir.stmt import Assign, Body, Decl, Space, Stmt
 from genome.ir.types import VECTOR_TYPES, canonical, infer
 from genome.source.encode import AUTO
+from genome.source.folding import constant
 from genome.source.loops import identifiers
-from genome.source.parse_expr import ExprReader, Names, Unsupported, constant, type_name
+from genome.source.names import Names, Unsupported, type_name
+from genome.source.parse_expr import ExprReader
 
 _MAX_INITIALISERS = 256
 

@@ -2,164 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from pycparser import c_ast
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer, walk
 from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
 from genome.ir.print_tokens import render, tokenize
-from genome.ir.stmt import Body, Decl, Stmt
+from genome.ir.stmt import Body, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
 from genome.source.encode import AUTO, is_constant_name
+from genome.source.folding import size_of
+from genome.source.names import Names, Unsupported, type_name
 from genome.source.surroundings import Surroundings
 
 PutIn = Callable[[str, "Sequence[c_ast.Node]", "ExprReader"], "tuple[Body, Expr]"]
 """Name and arguments of a call -> statements that run before its value is asked for, and the value."""
-
-
-class Unsupported(Exception):
-    """The construct has no place in the IR; its statement becomes opaque."""
-
-
-@dataclass
-class Names:
-    """Scopes and types while a kernel is read.
-
-    Attributes:
-        scopes: Source name -> unique name, innermost scope last.
-        types: Unique name -> canonical type (of an element, for arrays; of the pointer, for pointers).
-        arrays: Unique names that are arrays or pointers.
-        constants: Source name -> value of the integer constants in sight.
-        mangled: Identifiers that stand for CUDA text.
-        used: Names that may not be given again.
-        moved: Source names of pointers that are set again after their declaration, out of a straight line.
-        straight: Source names of those that are set again in a straight line.
-        pointers: Unique name -> type of each pointer: ``const float*``.
-        reserved: Names that the kernel itself uses, while a helper's are read.
-        pointees: Unique name of a pointer -> the one variable that it leads to.
-        aliases: Unique names of references, pointers and closures that opaque text declares, with what they may reach.
-    """
-
-    types: dict[str, str]
-    arrays: set[str]
-    constants: dict[str, int]
-    mangled: Mapping[str, str]
-    used: set[str]
-    moved: frozenset[str] = frozenset()
-    straight: frozenset[str] = frozenset()
-    pointers: dict[str, str] = field(default_factory=dict)
-    reserved: frozenset[str] = frozenset()
-    pointees: dict[str, str] = field(default_factory=dict)
-    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
-
-    def visible(self) -> set[str]:
-        """Unique names in sight."""
-        return {unique for scope in self.scopes for unique in scope.values()}
-
-    def find(self, name: str) -> str | None:
-        """The unique name of a local, or None for anything that the kernel does not declare."""
-        for scope in reversed(self.scopes):
-            if name in scope:
-                return scope[name]
-        return None
-
-    @contextmanager
-    def scope(self) -> Iterator[None]:
-        """A scope of its own for the names that are declared meanwhile."""
-        self.scopes.append({})
-        try:
-            yield
-        finally:
-            self.scopes.pop()
-
-    def declare(self, name: str, ctype: str, array: bool) -> str:
-        """Gives a local its unique name: its own, else ``name_2``, ``name_3``, ..."""
-        unique, number = name, 2
-        while unique in self.used or unique in self.reserved:
-            unique, number = f"{name}_{number}", number + 1
-        self.used.add(unique)
-        self.constants.pop(name, None)  # the local hides a constant of that name
-        self.scopes[-1][name] = unique
-        self.types[unique] = ctype
-        if array:
-            self.arrays.add(unique)
-        return unique
-
-    def pointer(self, name: str, ctype: str, base: str, offset: Expr) -> Decl:
-        """Declares a pointer into an array: ``array + offset`` for the normaliser to put into its uses."""
-        unique = self.declare(name, canonical(ctype)[:-1], True)
-        self.pointers[unique] = ctype
-        value: Expr = Var(base) if offset == Const("0") else Binary("+", Var(base), offset)
-        return Decl(unique, ctype, (), value)
-
-
-def type_name(node: c_ast.Node, mangled: Mapping[str, str]) -> str:
-    """C type of a declarator or type name: ``const float*``, ``unsigned int``."""
-    if isinstance(node, c_ast.Typename):
-        return type_name(node.type, mangled)
-    if isinstance(node, c_ast.PtrDecl):
-        return type_name(node.type, mangled) + "*"
-    if isinstance(node, c_ast.TypeDecl):
-        if not isinstance(node.type, c_ast.IdentifierType):
-            raise Unsupported("struct type")
-        base = " ".join(mangled.get(word, word) for word in node.type.names)
-        quals = [qual for qual in node.quals or [] if qual in ("const", "volatile")]
-        return " ".join([*quals, canonical(base) if base != AUTO else AUTO])
-    raise Unsupported(type(node).__name__)
-
-
-def constant(node: c_ast.Node | None, constants: Mapping[str, int]) -> int | None:
-    """Value of an integer constant expression, or None."""
-    match node:
-        case c_ast.Constant():
-            return Const(node.value).value
-        case c_ast.ID():
-            return constants.get(node.name)
-        case c_ast.UnaryOp(op="-"):
-            inner = constant(node.expr, constants)
-            return None if inner is None else -inner
-        case c_ast.Cast():
-            return constant(node.expr, constants)
-        case c_ast.UnaryOp(op="sizeof"):
-            return _size_of(node.expr)
-        case c_ast.TernaryOp():
-            condition = constant(node.cond, constants)
-            return None if condition is None else constant(node.iftrue if condition else node.iffalse, constants)
-        case c_ast.BinaryOp():
-            left, right = constant(node.left, constants), constant(node.right, constants)
-            if left is None or right is None:
-                return None
-            return _fold(node.op, left, right)
-    return None
-
-
-def _fold(op: str, a: int, b: int) -> int | None:
-    if op in ("/", "%"):
-        if b == 0:
-            return None
-        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-        return quotient if op == "/" else a - b * quotient
-    table: dict[str, Callable[[], int]] = {
-        "+": lambda: a + b, "-": lambda: a - b, "*": lambda: a * b, "<<": lambda: a << b if 0 <= b < 64 else 0,
-        ">>": lambda: a >> b if b >= 0 else 0, "&": lambda: a & b, "|": lambda: a | b, "^": lambda: a ^ b,
-        "<": lambda: int(a < b), ">": lambda: int(a > b), "<=": lambda: int(a <= b), ">=": lambda: int(a >= b),
-        "==": lambda: int(a == b), "!=": lambda: int(a != b), "&&": lambda: int(bool(a and b)),
-        "||": lambda: int(bool(a or b)),
-    }  # fmt: skip
-    return table[op]() if op in table else None
-
-
-def _size_of(node: c_ast.Node) -> int | None:
-    sizes = {"char": 1, "bool": 1, "short": 2, "half": 2, "int": 4, "float": 4, "double": 8, "long": 8, "size_t": 8}
-    try:
-        name = type_name(node, {})
-    except Unsupported:
-        return None
-    return 8 if name.endswith("*") else sizes.get(name.removeprefix("unsigned ").replace("long long", "long"))
 
 
 class ExprReader:
@@ -259,7 +117,7 @@ class ExprReader:
 
     def _unary(self, node: c_ast.UnaryOp) -> Expr:
         if node.op == "sizeof":
-            size = _size_of(node.expr)
+            size = size_of(node.expr)
             if size is None:
                 raise Unsupported("sizeof")
             return Const(f"{size}ul")

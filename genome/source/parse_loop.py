@@ -17,7 +17,8 @@ from genome.source.counted import at_turn, literal, turns
 from genome.source.encode import AUTO
 from genome.source.jumps import jumps
 from genome.source.loops import LoopHead, Variable, for_head, identifiers, while_head
-from genome.source.parse_expr import ExprReader, Names, Unsupported
+from genome.source.names import Names, Unsupported
+from genome.source.parse_expr import ExprReader
 
 
 @dataclass(frozen=True)
