@@ -9,6 +9,7 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from evaluator.accounts import Stopwatch
+from evaluator.api import EvaluatorError
 from evaluator.backend import Backend, Loaded, Peaks, Placement
 from evaluator.bench import Bench
 from evaluator.correctness import POISONS, Verdict
@@ -102,8 +103,18 @@ class Station:
         return range(SETS if self.settings.defences.second_inputs else 1)
 
     def adopt(self, bench: Bench, oracle: Oracle) -> None:
-        """Lets an oracle judge a size from now on, here and in every process that starts later."""
-        save_oracle(self.setup.session, self.spec, bench.size, oracle)
+        """Lets an oracle judge a size from now on, here and in every process that starts later.
+
+        Raises:
+            EvaluatorError: If the disk has no room for it.
+        """
+        try:
+            save_oracle(self.setup.session, self.spec, bench.size, oracle)
+        except OSError as error:
+            raise EvaluatorError(
+                f"the right outputs at {bench.size.label} cannot be kept in {self.setup.session} ({error}): "
+                "set XDG_CACHE_HOME to a folder with more room"
+            ) from error
         self._judges(bench, oracle)
 
     def verify(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evaluator.cascade import run_cascade
-from evaluator.messages import Outcome, Setup
+from evaluator.messages import Fatal, Outcome, Setup
 from evaluator.oracle import Reference
 from evaluator.result import Evaluation, Status
 from evaluator.session_inputs import session_inputs
@@ -119,13 +119,27 @@ def test_a_process_that_took_over_settles_from_what_the_first_one_left(tmp_path:
     first.close(), second.close()
 
 
+def full(file: Path, *_: object, **__: object) -> None:
+    Path(file).write_bytes(b"half")
+    raise OSError(errno.ENOSPC, "No space left on device", str(file))
+
+
+def test_an_oracle_that_the_disk_has_no_room_for_ends_the_start_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = ModelDevice({"right": right})
+    setup = Setup(AXPB.spec, "model:0", EvaluatorSettings(), None, SEED, tmp_path)
+    station = Station(device, setup, Silent())  # type: ignore[arg-type]  # only ``send`` is used
+    monkeypatch.setattr(np, "save", full)
+    fatal = open_baseline(station, prepared(device, "right"))
+    assert isinstance(fatal, Fatal)
+    assert f"cannot be kept in {tmp_path}" in fatal.message and "No space left on device" in fatal.message
+    assert "XDG_CACHE_HOME" in fatal.message
+
+
 def test_an_array_that_the_disk_has_no_room_for_is_made_by_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(file: Path, *_: object, **__: object) -> None:
-        Path(file).write_bytes(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device", str(file))
-
     values = np.arange(1 << 19, dtype=np.float32)
     monkeypatch.setattr(np, "save", full)
     assert kept(tmp_path / "x.npy", values.nbytes, lambda: values) is values
