@@ -7,8 +7,11 @@ Shapes, launch domains, guards and restrictions in a campaign are such expressio
 from __future__ import annotations
 
 import ast
+import keyword
 import operator
+import re
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -27,6 +30,9 @@ _COMPARE: dict[type[ast.cmpop], tuple[Callable[[int, int], bool], str]] = {
     ast.Gt: (operator.gt, ">"),
     ast.GtE: (operator.ge, ">="),
 }
+
+_MARK = "_of_C"
+_RESERVED = re.compile(rf"\b(?:{'|'.join(set(keyword.kwlist) - {'and', 'or', 'not', 'True', 'False', 'None'})})\b")
 
 
 class ExpressionError(ValueError):
@@ -65,7 +71,7 @@ class SizeExpr:
         """The expression with some names replaced by numbers; itself where it uses none of them."""
         if not set(self.names) & set(values):
             return self
-        return SizeExpr(ast.unparse(_Binder(values).visit(ast.parse(self.text.strip(), mode="eval"))))
+        return SizeExpr(ast.unparse(_Binder(values).visit(deepcopy(self._tree))))
 
     def evaluate(self, sizes: Mapping[str, int]) -> int:
         """Value at these sizes.
@@ -90,11 +96,14 @@ class SizeExpr:
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str) -> ast.expr:
-    """The tree of an expression, which nobody changes."""
+    """The tree of an expression, which nobody changes. A word that only Python reserves (``in``) is a name."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(_RESERVED.sub(rf"\g<0>{_MARK}", text.strip()), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"'{text}' is not an expression") from error
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = node.id.removesuffix(_MARK)
     _validate(tree, text)
     return tree
 
