@@ -30,7 +30,7 @@ _OPAQUE: Sequence[tuple[str, str]] = (
     (r"^(?:for|while|do)\b(?s:.*)\breturn\b", "it leaves the kernel from inside of a loop"),
     (r"^switch\b", "a switch"),
     (r"^(?:while|do)\b", "a loop that does not count"),
-    (r"^for\b", "a loop that does not count up by a constant"),
+    (r"^for\b", "a loop whose count is not understood"),
     (r"\breturn\b", "it leaves the kernel in the middle"),
     (r"^auto\b|::|\w<[^<>]*>\s*[({]", "C++ that the front end does not read"),
 )  # fmt: skip

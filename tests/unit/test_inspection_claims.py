@@ -112,7 +112,7 @@ def test_an_order_that_only_may_hold_is_called_so(tmp_path: Path, statement: str
         ("auto f = [=](float x) { return x * 2.0f; };", "a lambda"),
         ("auto f = [&s, n] (int x) { return s + n; };", "a lambda"),
         ("for (int j = 0; j < n; j++) {\n    if (p[j] < 0) return;\n}", "it leaves the kernel from inside of a loop"),
-        ("for (int j = n; j; j >>= 1) s += j;", "a loop that does not count up by a constant"),
+        ("for (int j = n; j; j >>= 1) s += j;", "a loop whose count is not understood"),
         ("if (a[i] (x)) return;", "it leaves the kernel in the middle"),
     ],
 )
