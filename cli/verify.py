@@ -82,8 +82,9 @@ def lines(result: Verification) -> list[str]:
     for row in comparison.sizes:
         before, after = milliseconds(row.baseline_ms), milliseconds(row.best_ms)
         found.append(f"  {row.size}: {before} -> {after}, {times(row.speedup)}")
-    evolved = sum(not check.fallback for check in comparison.checks)
-    found.append(f"  {evolved} of the further sizes ran the evolved kernel, the others its fallback")
+    if comparison.checks:  # a kernel that is compiled for its size has none
+        evolved = sum(not check.fallback for check in comparison.checks)
+        found.append(f"  {evolved} of the further sizes ran the evolved kernel, the others its fallback")
     if not result.same_text:
         found.append("  its genes give another text than they gave then (target, kernel file or version changed)")
     if comparison.note:

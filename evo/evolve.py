@@ -8,6 +8,7 @@ from typing import Any
 
 from evaluator.api import Measured
 from evaluator.result import Evaluation, Profile
+from evaluator.waiting import Say
 from evo.campaign_types import Campaign
 from evo.checkpoint import resume as resume_campaign
 from evo.diagnosis import diagnosed
@@ -16,7 +17,7 @@ from evo.finish import STOPPED, Winner, alternatives, prove, unproven
 from evo.kernel_remarks import explained, kernel_remarks
 from evo.parts import Parts
 from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
-from evo.reading import open_baseline
+from evo.reading import Opened, open_baseline
 from evo.result import CampaignResult, GeneShare, StopReason
 from evo.search import Search
 from evo.start import (
@@ -52,16 +53,8 @@ def evolve(
         observer.on_event(ProgressSnapshot(CampaignPhase.STARTING, text, elapsed_s=parts.clock() - began))
 
     starting("verifying and timing the kernel as it stands")
-    with explained(campaign.spec):
-        opened = open_baseline(parts, campaign.spec.sizes, starting)
-    for remark in kernel_remarks(campaign.spec):
-        starting(remark)
+    opened = _opened(campaign, parts, starting)
     parts, baseline, measured = opened.parts, opened.baseline, opened.measured
-    kind = parts.evaluator.device.kind
-    judged = diagnosed(measured.evaluations, baseline, campaign.spec.sizes, parts.strain, kind)
-    measured = replace(measured, evaluations=judged)
-    if opened.parts.notes:
-        starting("; ".join(opened.parts.notes))
     number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)
     state = first_state(campaign, parts, baseline, measured)
     if resume:
@@ -97,6 +90,19 @@ def evolve(
     observer.on_event(search.snapshot("", CampaignPhase.DONE))
     observer.on_finish(result)
     return result
+
+
+def _opened(campaign: Campaign, parts: Parts, say: Say) -> Opened:
+    """The baseline with its bottlenecks, and what a person should know of the kernel said."""
+    with explained(campaign.spec):
+        opened = open_baseline(parts, campaign.spec.sizes, say)
+    for remark in kernel_remarks(campaign.spec):
+        say(remark)
+    if opened.parts.notes:
+        say("; ".join(opened.parts.notes))
+    measured, kind = opened.measured, opened.parts.evaluator.device.kind
+    judged = diagnosed(measured.evaluations, opened.baseline, campaign.spec.sizes, opened.parts.strain, kind)
+    return replace(opened, measured=replace(measured, evaluations=judged))
 
 
 def _result(
