@@ -164,6 +164,8 @@ class _Engine(Preprocessor):  # type: ignore[misc]
         raise OutputDirective(Action.IgnoreAndRemove)
 
     def on_directive_handle(self, directive, toks, ifpassthru, precedingtoks):  # type: ignore[no-untyped-def]
+        if directive.value == "pragma" and not toks:
+            raise OutputDirective(Action.IgnoreAndRemove)
         if directive.value in ("define", "undef", "ifdef", "ifndef") and not toks:
             self.on_error(directive.source, directive.lineno, f"#{directive.value} without a name")
         if directive.value in ("define", "undef") and toks and toks[0].value in self.own_names:
