@@ -15,7 +15,7 @@ from typing import Any
 
 from evaluator.api import EvaluatorError
 from evo.campaign_types import Campaign, EntriesCampaign, Entry
-from evo.entries_journal import Journal, Spent, key_of, load, save
+from evo.entries_journal import BEST, Journal, Spent, key_of, load, save
 from evo.entries_result import combined_json
 from evo.entries_share import call_ms, next_budget, shares
 from evo.progress import StopRequest
@@ -145,6 +145,6 @@ def _notice(entry: Entry, journal: Journal, entries: int) -> str:
 def _write(plan: EntriesCampaign, journal: Journal, interrupted: str = "", stopped: bool = False) -> dict[str, Any]:
     """The files of the whole, as far as it has come."""
     data = combined_json(plan, journal, interrupted, stopped)
-    write_atomic(plan.output / "best.json", json.dumps(data, indent=2) + "\n")
+    write_atomic(plan.output / BEST, json.dumps(data, indent=2) + "\n")
     write_atomic(plan.output / "report.html", entries_html(data))
     return data

@@ -16,6 +16,9 @@ from evo.contract import contract
 from evo.report.files import write_atomic
 
 FILE = "entries.json"
+BEST = "best.json"
+FINISHED = "finished"
+"""Why a run of entries ended, in ``BEST``, where nobody stopped it."""
 _MAY_CHANGE = frozenset({"budget", "output", "device", "knowledge", "name", "population", "epsilon", "surrogate"})
 
 
@@ -93,7 +96,7 @@ def save(journal: Journal, plan: EntriesCampaign) -> None:
 
 
 def load(plan: EntriesCampaign) -> Journal | None:
-    """The journal of an interrupted run; None if there is none, or one that has ended.
+    """The journal of an interrupted run; None if there is none, or one that has ended with its figures written.
 
     Raises:
         CampaignError: If its campaign was another one: its speed-ups mean something else.
@@ -109,7 +112,7 @@ def load(plan: EntriesCampaign) -> Journal | None:
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    if len(journal.ended) == len(plan.entries):
+    if len(journal.ended) == len(plan.entries) and _told(plan):
         return None
     if journal.key != key_of(plan):
         raise CampaignError(
@@ -117,6 +120,14 @@ def load(plan: EntriesCampaign) -> Journal | None:
             "without --resume to start anew (what was measured is reused), or undo the change"
         )
     return journal
+
+
+def _told(plan: EntriesCampaign) -> bool:
+    """True if the figures of the whole are written: a run may have been killed right before."""
+    try:
+        return bool(json.loads((plan.output / BEST).read_text(encoding="utf-8"))["stop"] == FINISHED)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _settings(campaign: Campaign) -> dict[str, Any]:

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evo.campaign_types import CampaignError, EntriesCampaign, Entry
-from evo.entries_journal import Journal
+from evo.entries_journal import BEST, FINISHED, Journal
 from evo.entries_share import call_ms
 from genome.spec import ProblemSize
-
-BEST = "best.json"
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def combined_json(
 
 def _stop(finished: bool, stopped: bool) -> str:
     if finished:
-        return "finished"
+        return FINISHED
     return "interrupted" if stopped else "running"
 
 

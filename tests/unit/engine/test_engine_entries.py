@@ -173,6 +173,17 @@ def test_an_interrupted_run_goes_on(plan: EntriesCampaign, how: str) -> None:
     assert data["stop"] == "finished" and data["evaluations"] == 100
 
 
+@pytest.mark.parametrize("left", ['{"stop": "running"}', "", None])
+def test_a_run_that_was_killed_before_its_last_word_says_it(plan: EntriesCampaign, left: str | None) -> None:
+    said, best = run(plan, Tuner()), plan.output / "best.json"
+    best.unlink() if left is None else best.write_text(left)
+    tuner = Tuner()
+    assert run(plan, tuner, resume=True) == said == json.loads(best.read_text())
+    assert not tuner.budgets
+    run(plan, tuner, resume=True)
+    assert list(tuner.budgets) == ["b", "c", "a"], "one that has ended is not gone on with"
+
+
 def test_no_entry_begins_after_a_stop(plan: EntriesCampaign) -> None:
     tuner = Tuner()
     data = run(plan, tuner, stop=lambda: bool(tuner.budgets))
