@@ -168,6 +168,8 @@ class _Engine(Preprocessor):  # type: ignore[misc]
             raise OutputDirective(Action.IgnoreAndRemove)
         if directive.value in ("define", "undef", "ifdef", "ifndef") and not toks:
             self.on_error(directive.source, directive.lineno, f"#{directive.value} without a name")
+        if directive.value in ("if", "elif") and [token.value for token in toks] in ([], ["!"]):
+            self.on_error(directive.source, directive.lineno, f"#{directive.value} without a condition")
         if directive.value in ("define", "undef") and toks and toks[0].value in self.own_names:
             raise OutputDirective(Action.IgnoreAndRemove)
         return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)

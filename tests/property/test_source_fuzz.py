@@ -164,7 +164,9 @@ MONSTERS: dict[str, Callable[[], str]] = {
     "half a condition": lambda: "#ifdef\n#endif\n#ifndef\n#endif\n#undef\n" + inside(""),
     "half of every directive": lambda: "".join(f"#{word}\n" for word in ("pragma", "include", "line", "error", "if"))
     + inside(""),
-    "bare directives": lambda: "#pragma\n#include\n#line\n#\n#if\n#endif\n" + inside("y[0] = 1;"),
+    "bare directives": lambda: "#pragma\n#include\n#line\n#\n#define E\n#include E\n" + inside("y[0] = 1;"),
+    "bare conditions": lambda: "#if\n#endif\n" + inside("y[0] = 1;"),
+    "half a negation": lambda: "#if !\n#endif\n" + inside("y[0] = 1;"),
     "half a template": lambda: "template <typename T>",
     "division by zero": lambda: "#if 1 / 0\n#endif\n" + inside("y[1 / 0] = 1;"),
 }  # fmt: skip
