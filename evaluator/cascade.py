@@ -15,6 +15,7 @@ from evaluator.bounds import energy_of, is_baseline, require_bounds, require_fal
 from evaluator.correctness import Verdict
 from evaluator.inputs import EXTREME
 from evaluator.messages import Outcome, Prepared
+from evaluator.objective import Kind
 from evaluator.plan import Call, over_limits, over_memory
 from evaluator.profile import bound_ms, place
 from evaluator.result import Evaluation, Status, Timing
@@ -158,7 +159,8 @@ def _tuned_size(run: Run, size: ProblemSize) -> Evaluation:
     if station.settings.objective.measures_more:
         with watch.stage("bounds"):
             energy_mj = energy_of(run, bench, call)
-            if stage == "time" and not is_baseline(station, digest):
+            promising = stage == "time" or station.settings.objective.kind is Kind.ENERGY  # which a slow one may save
+            if promising and not is_baseline(station, digest):
                 require_bounds(run, bench, call, timing, energy_mj)
     return Evaluation(
         digest, size.label, Status.OK, timing=timing, resources=run.prepared.binary.resources,

@@ -231,6 +231,16 @@ def test_bounds_hold_for_variants(objective: Objective, said: str | None, tmp_pa
     assert evaluation.size in failure.message
 
 
+@pytest.mark.parametrize(("kind", "refused"), [(Kind.ENERGY, True), (Kind.LATENCY, False)])
+def test_a_slow_variant_may_save_energy_and_keeps_to_bounds(kind: Kind, refused: bool, tmp_path: Path) -> None:
+    """4 ms, 40 times the best so far: of no use where time counts, so nothing more is measured there."""
+    objective = Objective(Kind.ENERGY, latency_ms=3.5) if kind is Kind.ENERGY else Objective(energy_mj=6.0)
+    station, variant, _ = opened(fast, tmp_path, objective, {"rule": 7.0, "right": 5.0})
+    outcome = run_cascade(station, variant, {size.label: 0.1 for size in station.spec.sizes})
+    failure = Measured(0, outcome.evaluations, outcome.checks).failure
+    assert (failure is not None and "over the bound of its latency" in failure.message) is refused
+
+
 def test_bounds_are_a_stage_of_their_own(tmp_path: Path) -> None:
     for objective in (Objective(), Objective(Kind.LATENCY, CALLS, throughput=600.0)):
         station, variant, device = opened(fast, tmp_path, objective)
