@@ -62,11 +62,13 @@ def _check(plan: Campaign | EntriesCampaign, campaign: Path, resume: bool, outpu
     """
     if resume and not plan.use_knowledge:
         raise CampaignError(f"{campaign}: knowledge: none keeps nothing that --resume could go on with; leave one out")
-    try:
-        check_folder(plan.output)
-    except OSError as error:
-        reason = error.strerror or error
-        raise CampaignError(f"{output}: cannot write into {plan.output} ({reason}); name another folder") from None
+    parts = [] if isinstance(plan, Campaign) else [entry.campaign.output for entry in plan.entries]
+    for folder in (plan.output, *parts):
+        try:
+            check_folder(folder)
+        except OSError as error:
+            reason = error.strerror or error
+            raise CampaignError(f"{output}: cannot write into {folder} ({reason}); name another folder") from None
 
 
 def _one(plan: Campaign, resume: bool) -> tuple[dict[str, Any], bool]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from cli.main import app
 from evo.campaign import Campaign, CampaignError, EntriesCampaign, Overrides, load_campaign, load_plan
 
 KERNEL = """\
@@ -147,3 +149,12 @@ def test_one_of_several_has_to_be_named(folder: Path) -> None:
         load_campaign(folder / "campaign.yaml")
     with pytest.raises(CampaignError, match=r"none is named 'move'; did you mean 'moved'"):
         load_campaign(folder / "campaign.yaml", entry="move")
+
+
+def test_a_folder_of_an_entry_that_cannot_be_written_is_seen_at_once(folder: Path) -> None:
+    plan_of(folder)
+    (folder / "out").mkdir()
+    (folder / "out" / "moved").touch()
+    done = CliRunner().invoke(app, ["run", str(folder / "campaign.yaml")])
+    assert done.exit_code == 2
+    assert f"output: cannot write into {folder / 'out' / 'moved'}" in done.output
