@@ -16,7 +16,7 @@ from genome.ir.kernel import Aligned, Axis, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
-from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Space, Stmt, flatten, map_stmts
+from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Opaque, Space, Stmt, flatten, map_stmts
 from genome.ir.types import canonical
 from genome.limits import STATIC_SHARED, DeviceLimits
 from genome.replay import Replay, as_written, replay, spec_kernel
@@ -94,11 +94,13 @@ def seal(kernel: Kernel, closed: bool = False) -> Kernel:
     Args:
         kernel: Mapped, or with its axes still open (it then stays as it is).
         closed: Put a barrier behind the path of whole blocks if it holds others. PoCL 3.0 with LLVM 14 was seen to drop
-            the condition of ``if (lane == 0) y[r] += s;`` there, once the other path had a like one.
+            the condition of ``if (lane == 0) y[r] += s;`` there, once the other path had a like one. Text that is not
+            looked into may let threads leave before: there is none behind it.
     """
     if not kernel.mapped:
         return kernel
     barriers = holds_barrier(kernel.body)
+    closed = closed and not any(isinstance(stmt, Opaque) and stmt.barrier for stmt in flatten(kernel.body))
     kernel = replace(kernel, body=map_stmts(kernel.body, _keep_barriers_rolled))
     inside = kernel.inside_block if barriers else kernel.inside
     body = kernel.body
