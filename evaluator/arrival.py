@@ -87,7 +87,6 @@ class Arrival:
         while self._open and (self._beside.connection is not None or self._desk.pending):
             if give_up():
                 return ""
-            self._beside.wake()
             pump(_LOOK_S)
             pace(self._beside.waiting())
             if self._beside.connection is not None and time.monotonic() - began >= self._timeout_s:

@@ -81,12 +81,6 @@ class Beside:
         label = self._asking.size.label if self._asking else self.awaited[0].label
         return f"waiting for {self._name} at {label}, {time.monotonic() - self._since:.0f} s so far"
 
-    def wake(self) -> None:
-        """Lets it run, where a timing that was killed has left it stopped. Call it while nothing is timed."""
-        if self._child is not None and self._child.alive:
-            with suppress(ProcessLookupError):
-                os.killpg(self._child.pid, signal.SIGCONT)
-
     def give_up(self, after_s: float) -> None:
         """Ends it: there was no answer in that time."""
         self.lost = self.lost or f"{self._name} gave no answer within {after_s:.0f} s"

@@ -122,15 +122,17 @@ def kept(path: Path, nbytes: int, make: Callable[[], Array]) -> Array:
 
     Small arrays, and those that the disk has no room for, are made by every process.
     """
+    if path.exists():
+        return _mapped(path)
     if nbytes < _LEAST_BYTES:
         return make()
     path.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(path.parent).free < _ROOM * nbytes:
+        return make()
     with path.with_suffix(".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             values = make()
-            if shutil.disk_usage(path.parent).free < _ROOM * nbytes:
-                return values
             try:
                 save_array(path, values)
             except OSError:  # another process took the room meanwhile

@@ -86,6 +86,12 @@ class Turn:
             fcntl.flock(self._cores, fcntl.LOCK_UN)
             fcntl.flock(self._gate, fcntl.LOCK_UN)
 
+    def wake(self) -> None:
+        """Lets those go on whom a timer that was killed has left stopped. Call it where nobody times."""
+        if self._enabled:
+            self._signal(self._holders("compiler"), signal.SIGCONT)
+            self._signal(self._holders("background"), signal.SIGCONT, os.killpg)
+
     def _pass_gate(self, kind: int) -> None:
         fcntl.flock(self._gate, fcntl.LOCK_EX)
         try:

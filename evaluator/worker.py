@@ -113,6 +113,7 @@ def main() -> None:
     setup: Setup = connection.recv()
     backend = open_backend(setup.device, setup.settings.compilations())
     station = Station(for_objective(backend, setup.settings.objective), setup, connection)
+    station.turn.wake()  # the one before it may have been killed while it timed
     while True:
         job = connection.recv()
         match job:

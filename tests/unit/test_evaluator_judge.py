@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -145,6 +147,10 @@ def test_a_reference_in_the_background_is_stopped_with_all_it_started_while_some
         with Turn(tmp_path, True).timing():
             assert time.monotonic() - started < 1.0, "a timer does not wait for a reference"
             assert all(comes_to("T", pid) for pid in pids)
+        assert all(comes_to("S", pid) for pid in pids)
+        os.killpg(leader.pid, signal.SIGSTOP)  # as a timer leaves it that is killed
+        assert all(comes_to("T", pid) for pid in pids)
+        Turn(tmp_path, True).wake()
         assert all(comes_to("S", pid) for pid in pids)
         for pid in pids:
             subprocess.run(["kill", "-9", str(pid)], check=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -144,3 +145,13 @@ def test_an_array_that_the_disk_has_no_room_for_is_made_by_each(
     monkeypatch.setattr(np, "save", full)
     assert kept(tmp_path / "x.npy", values.nbytes, lambda: values) is values
     assert {path.name for path in tmp_path.iterdir()} == {"x.lock"}
+
+
+def test_a_kept_array_is_read_without_waiting_for_whoever_draws_others(tmp_path: Path) -> None:
+    """Its lock may be held by a process that is stopped."""
+    values = np.arange(1 << 19, dtype=np.float32)
+    kept(tmp_path / "x.npy", values.nbytes, lambda: values)
+    with (tmp_path / "x.lock").open("ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        again = kept(tmp_path / "x.npy", values.nbytes, lambda: np.zeros(0))
+        assert again is not values and np.array_equal(again, values)
