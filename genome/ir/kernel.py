@@ -40,12 +40,14 @@ class Lanes:
         inner: Adjacent iterations of a shared loop that one lane takes.
         shuffle: True if lanes of a warp exchange values by shuffles; else all go through shared memory.
         no_alias: True if pointer parameters are known not to overlap: fewer barriers are needed then.
+        exact: True if floating-point sums keep their order: a loop with one is not divided then.
     """
 
     threads: int
     inner: int = 1
     shuffle: bool = False
     no_alias: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,10 @@ class Cooperate:
     The block then holds one instance of the axis; a later block shape puts several of them (a warp each, say) into it.
     Legal if in each shared loop every iteration stores to elements of its own, no scalar is carried but reductions of
     sums, products, extremes or bits, and bounds do not change; where lanes exchange elements through memory a barrier
-    is put, at points that the whole block reaches. Sums of floating-point numbers are reordered.
-    Needs: ``assume.reassociation`` for those, ``assume.no_alias`` where a shared loop stores what may overlap.
+    is put, at points that the whole block reaches. Sums of floating-point numbers are reordered where that is granted;
+    else each lane computes them whole.
+    Needs: ``assume.reassociation`` where no other loop is left to share, ``assume.no_alias`` where a shared loop stores
+    what may overlap.
     Parameters: ``threads`` 32 to 1024 that share an instance; ``inner`` adjacent iterations of a lane (for vectors).
     Source: Harris, "Optimizing parallel reduction in CUDA", 2007.
     """
@@ -70,7 +72,7 @@ class Cooperate:
         if threads * others > context.limits.max_threads or threads > context.limits.max_block[0]:
             return Refusal(f"a block of {threads * others} threads is over the limit of {context.limits.max_threads}")
         plain = replace(kernel, axes=tuple(replace(other, threads=0, lanes=None) for other in kernel.axes))
-        relied = _trial(plain, _lanes(params, context), not context.assumptions.reassociation)
+        relied = _trial(plain, _lanes(params, context))
         if isinstance(relied, Refusal):
             return relied
         for condition in relied:
@@ -93,15 +95,19 @@ class Cooperate:
 
 def _lanes(params: Params, context: Context) -> Lanes:
     return Lanes(
-        int(params["threads"]), int(params.get("inner", 1)), context.target is Target.CUDA, context.assumptions.no_alias
+        threads=int(params["threads"]),
+        inner=int(params.get("inner", 1)),
+        shuffle=context.target is Target.CUDA,
+        no_alias=context.assumptions.no_alias,
+        exact=not context.assumptions.reassociation,
     )
 
 
 @lru_cache(maxsize=64)
-def _trial(kernel: Kernel, lanes: Lanes, exact: bool) -> tuple[Condition, ...] | Refusal:
+def _trial(kernel: Kernel, lanes: Lanes) -> tuple[Condition, ...] | Refusal:
     """What sharing the body relies on, found by doing it with stand-in names; digits of the axes do not matter."""
     lane = kernel.fresh("lane")
     try:
-        return share(kernel, lanes, lane, Group(Var(lane), lanes.threads, shuffle=lanes.shuffle), exact).conditions
+        return share(kernel, lanes, lane, Group(Var(lane), lanes.threads, shuffle=lanes.shuffle)).conditions
     except SharingError as error:
         return Refusal(str(error), error.grant)

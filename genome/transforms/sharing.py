@@ -53,7 +53,7 @@ class Shared:
     conditions: tuple[Condition, ...]
 
 
-def share(kernel: Kernel, lanes: Lanes, lane: str, group: Group, exact: bool = False) -> Shared:
+def share(kernel: Kernel, lanes: Lanes, lane: str, group: Group) -> Shared:
     """The kernel's body, divided among the lanes.
 
     Args:
@@ -61,17 +61,16 @@ def share(kernel: Kernel, lanes: Lanes, lane: str, group: Group, exact: bool = F
         lanes: How loops are divided.
         lane: Variable with the number of the lane.
         group: The lanes of an instance.
-        exact: True if floating-point sums must keep their order.
 
     Raises:
         SharingError: If no loop can be shared, or sharing one would change the result.
     """
-    return _Sharer(kernel, lanes, lane, group, exact).run()
+    return _Sharer(kernel, lanes, lane, group).run()
 
 
 class _Sharer:
-    def __init__(self, kernel: Kernel, lanes: Lanes, lane: str, group: Group, exact: bool) -> None:
-        self.kernel, self.lanes, self.lane, self.group, self.exact = kernel, lanes, lane, group, exact
+    def __init__(self, kernel: Kernel, lanes: Lanes, lane: str, group: Group) -> None:
+        self.kernel, self.lanes, self.lane, self.group = kernel, lanes, lane, group
         self.types = name_types(kernel)
         self.pointers = frozenset(param.name for param in kernel.params if param.pointer)
         self.scalars = frozenset(p.name for p in kernel.params if not p.pointer) - set(written_names(kernel.body))
@@ -187,7 +186,7 @@ class _Sharer:
             ctype = self.types.get(reduction.name, "")
             if ctype not in SUPPORTED:
                 raise SharingError(f"{reduction.name} of type {ctype or 'unknown'} cannot be exchanged")
-            if self.exact and not reduction.exact(ctype):
+            if self.lanes.exact and not reduction.exact(ctype):
                 raise SharingError(f"the sum in {reduction.name} would be reordered", "assume.reassociation")
         return free.reductions, free.conditions
 
