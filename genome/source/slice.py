@@ -16,6 +16,8 @@ _QUALIFIERS = {
     "__restrict__", "register", "operator", "__align__", "alignas", "__launch_bounds__", "__inline__", "__inline",
 }  # fmt: skip
 
+_ATTRIBUTES = {"__align__", "alignas", "__attribute__", "__declspec", "decltype"}
+
 
 @dataclass(frozen=True)
 class Item:
@@ -142,9 +144,8 @@ def _namespace(head: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _item_end(tokens: Sequence[Token], start: int) -> int:
-    """Index behind the item: behind its semicolon, or behind a function body."""
+    """Index behind the item: behind its semicolon, or behind a function body (braces behind parameters)."""
     position, seen_parens, assigned = start, False, False
-    is_type = any(token.text in ("struct", "class", "union", "enum") for token in tokens[start : start + 4])
     while position < len(tokens):
         token = tokens[position]
         if token.text == ";":
@@ -153,14 +154,14 @@ def _item_end(tokens: Sequence[Token], start: int) -> int:
             assigned = True
         if token.text == "template" and position + 1 < len(tokens) and tokens[position + 1].text == "<":
             position = (closing_angle(tokens, position + 1) or _angle_end(tokens, position + 1)) + 1
-            is_type = tokens[position].text in ("struct", "class", "union") if position < len(tokens) else False
             continue
         if token.text in ("(", "["):
-            seen_parens = seen_parens or token.text == "("
+            attribute = position > start and tokens[position - 1].text in _ATTRIBUTES
+            seen_parens = seen_parens or (token.text == "(" and not attribute)
             position = closing(tokens, position)
         elif token.text == "{":
             position = closing(tokens, position)
-            if seen_parens and not assigned and not is_type:
+            if seen_parens and not assigned:
                 return position + 1
         position += 1
     return len(tokens)
