@@ -32,7 +32,7 @@ _KEYWORDS = frozenset({"char", "short", "int", "long", "float", "double", "unsig
 _DROPPED = frozenset({"inline", "__inline__", "__forceinline__", "__noinline__", "register", "typename", "__device__",
                       "__host__", "static", "mutable"})  # fmt: skip
 _RENAMED = {"__shared__": "static", "constexpr": "const", "__restrict__": "restrict", "__restrict": "restrict",
-            "auto": AUTO, "__volatile__": "volatile"}  # fmt: skip
+            "auto": AUTO, "__volatile__": "volatile", "__align__": "_Alignas", "alignas": "_Alignas"}  # fmt: skip
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast"})
 _ALTERNATIVE = {"and": "&&", "or": "||", "not": "!"}
 _LIMITS = {
@@ -130,7 +130,7 @@ def decode_words(tokens: Sequence[Token], encoded: Encoded) -> list[Token]:
 
 
 def _restore(tokens: Sequence[Token], mangled: dict[str, str]) -> list[Token]:
-    back = {"static": "__shared__", AUTO: "auto", "restrict": "__restrict__"}
+    back = {"static": "__shared__", AUTO: "auto", "restrict": "__restrict__", "_Alignas": "__align__"}
     result = []
     for token in tokens:
         if token.kind == "word" and token.text in mangled:
@@ -200,7 +200,13 @@ def _word(tokens: list[Token], position: int, result: list[Token], names: _Names
     following = tokens[position + 1].text if position + 1 < len(tokens) else ""
     if text in _DROPPED or (text == "constexpr" and result and result[-1].text == "if"):
         return position + 1
-    if text in ("__align__", "alignas", "__attribute__") and following == "(":
+    if (
+        text == "__attribute__"
+        and following == "("
+        and all(
+            part.text not in ("aligned", "__aligned__") for part in tokens[position : closing(tokens, position + 1)]
+        )
+    ):
         return closing(tokens, position + 1) + 1
     if text in _RENAMED:
         result.append(token._replace(text=_RENAMED[text]))

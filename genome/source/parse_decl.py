@@ -13,6 +13,8 @@ from genome.source.loops import identifiers
 from genome.source.names import Names, Unsupported, type_name
 from genome.source.parse_expr import ExprReader
 
+SHARED_ALIGNMENT = 16
+"""Bytes."""
 _MAX_INITIALISERS = 256
 
 
@@ -55,6 +57,8 @@ class DeclReader:
             raise Unsupported("declarator")
         extents = tuple(dim for dim in dims if dim is not None)
         storage = node.storage or []
+        if any(self._beyond(align, "static" in storage and bool(extents)) for align in node.align or []):
+            raise Unsupported("alignment")
         if "static" in storage or "extern" in storage:
             return self._shared(node.name, ctype, extents, "extern" in storage)
         if 0 in extents:
@@ -66,6 +70,11 @@ class DeclReader:
         is_const = ctype.startswith("const ") and not ctype.endswith("*")
         plain = ctype.removeprefix("const ") if is_const else ctype
         return self._local(node, plain, extents, is_const)
+
+    def _beyond(self, align: c_ast.Alignas, array: bool) -> bool:
+        """True for an alignment that printing would lose: shared arrays are printed with ``SHARED_ALIGNMENT``."""
+        wanted = constant(align.alignment, self.names.constants)
+        return not array or wanted is None or wanted > SHARED_ALIGNMENT
 
     def _shared(self, name: str, ctype: str, dims: tuple[int, ...], dynamic: bool) -> Body:
         if "*" in ctype or (dynamic and dims != (0,)):

@@ -9,7 +9,7 @@ from genome.ir.print_tokens import Token, closing, mark, word
 from genome.source.nesting import MAX_DEPTH, depth
 
 _FOREIGN = frozenset({"asm", "__asm__", "__asm", "new", "delete", "try", "throw", "operator", "template", "this",
-                      "goto", "using", "class", "namespace", "decltype", "typedef"})  # fmt: skip
+                      "goto", "using", "__attribute__", "class", "namespace", "decltype", "typedef"})  # fmt: skip
 _BINARY = frozenset(
     {"+", "-", "/", "%", "==", "!=", "<=", ">=", "<", "&&", "||", "=", "+=", "-=", "*=", "/=", "^", "."}
 )
