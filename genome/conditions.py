@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from genome.ir.expr import Binary, Cast, Const, Expr, Unary, Var
-from genome.ir.kernel import Aligned, AtLeast, Condition, Divisible, Equals, Holds
+from genome.ir.kernel import Aligned, AtLeast, Axis, Condition, Divisible, Equals, Holds
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import KernelSpec
+from genome.spec import KernelSpec, LaunchSpec
 
 
 def size_condition(spec: KernelSpec, condition: Condition) -> SizeExpr | None:
@@ -43,6 +45,27 @@ def _sizes_text(spec: KernelSpec, expr: Expr) -> str:
         case Cast(_, operand):
             return _sizes_text(spec, operand)
     raise ExpressionError("the condition is not an expression of sizes")
+
+
+def launch_reaches(spec: KernelSpec, launch: LaunchSpec, axes: Sequence[Axis]) -> tuple[Holds, ...] | None:
+    """What must hold for the launch to have a thread for every element of the axes that the source strides over.
+
+    Returns:
+        Conditions on sizes, none where the launch's domain is what the kernel compares with; None if one of them is no
+        expression of sizes.
+    """
+    found = []
+    for axis in axes:
+        if not axis.strided or axis.upper is None:
+            continue
+        domain = launch.domain["xyz".index(axis.dim)]
+        try:
+            upper = _sizes_text(spec, axis.upper)
+            if upper != f"({domain})":
+                found.append(Holds(SizeExpr(f"({domain}) >= {upper}")))
+        except ExpressionError:
+            return None
+    return tuple(found)
 
 
 def sized(spec: KernelSpec, condition: Condition) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from genome.analysis.casts import mark_rounding
 from genome.analysis.effects import cooperates, hard_codes_block
+from genome.conditions import launch_reaches
 from genome.genes import Gene, Genome
 from genome.ir.expr import Binary, Expr, Var, conjunction
 from genome.ir.kernel import Kernel
@@ -85,8 +86,12 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     tunables = tuple((tunable.name, chosen.get(tunable.name, tunable.values[0])) for tunable in spec.tunables)
     defines = (*spec.defines, *tunables)
     launch = spec.launch.at(tunables)
-    kernel = pristine(spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs,
-                      spec.reading is Reading.TEXT, _launched(launch))  # fmt: skip
+    given = (spec.source, spec.entry, spec.path, spec.template_args, defines, spec.include_dirs,
+             spec.reading is Reading.TEXT)  # fmt: skip
+    kernel = pristine(*given, _launched(launch))
+    reach = launch_reaches(spec, launch, kernel.axes)
+    if reach is None:
+        kernel, reach = pristine(*given), ()
     if not launch.domain:
         kernel = lock_geometry(kernel)
     axes = tuple(replace(axis, threads=launch.block["xyz".index(axis.dim)]) for axis in kernel.axes)
@@ -94,7 +99,8 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     free = launch.domain and not launch.block_exprs and not axes
     free = free and not cooperates(kernel) and not hard_codes_block(kernel, launch.block)
     block = launch.block if free else None
-    return replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
+    kernel = replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
+    return kernel.require(*reach)
 
 
 def _launched(launch: LaunchSpec) -> Launched | None:

@@ -66,6 +66,8 @@ class Axis:
         source_dim: Launch dimension in the source, where ``dim`` was changed; empty when it was not.
         most_blocks: Largest number of blocks along it, which then stride over the axis; 0 for as many as it takes.
         lanes: The threads that share each instance of the axis; None where an instance has one thread.
+        strided: True if the source strides over it with the whole grid: it has no second turn if the launch reaches
+            ``upper``.
         line: Where the user wrote the guard that bounds it; 0 where there is none. Tells no two axes apart.
     """
 
@@ -80,6 +82,7 @@ class Axis:
     source_dim: str = ""
     most_blocks: int = 0
     lanes: Lanes | None = None
+    strided: bool = False
     line: int = field(default=0, compare=False, repr=False, kw_only=True)
 
     @property

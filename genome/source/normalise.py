@@ -11,6 +11,7 @@ from genome.source.axes import AxisFinder, uses_builtins
 from genome.source.guards import integer_scalars, lift_guard
 from genome.source.launched import Launched, spell_out
 from genome.source.parse import Parsed
+from genome.source.strides import fold_strides
 from genome.source.substitute import forward, merge_declarations
 
 
@@ -23,12 +24,17 @@ def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) 
     merged = merge_declarations(parsed.body)
     finder = AxisFinder(kernel.fresh, parsed.types)
     body = finder.inline(_forward(kernel, spell_out(merged, launched), parsed, finder, builtins=True))
+    body, reached = fold_strides(body, finder.axes) if launched is not None else (body, {})
+    as_written = replace(kernel, body=_forward(kernel, merged, parsed, None, builtins=False))
     if uses_builtins(body) or not finder.axes:
-        return replace(kernel, body=_forward(kernel, merged, parsed, None, builtins=False))
+        return as_written
     types = dict(parsed.types) | {axis.name: axis.ctype for axis in finder.axes.values()}
     changed = _changed(body)
     steady = [param.name for param in kernel.params if not param.pointer and param.name not in changed]
     axes, body = lift_guard(body, tuple(finder.axes.values()), integer_scalars(types, steady), types)
+    if any(axis.dim in reached and axis.upper != reached[axis.dim] for axis in axes):
+        return as_written
+    axes = tuple(replace(axis, strided=axis.dim in reached) for axis in axes)
     return replace(kernel, axes=axes, body=body)
 
 

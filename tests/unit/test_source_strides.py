@@ -1,0 +1,74 @@
+"""Loops that stride with the whole grid become axes, under launches that reach their bound and no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from genome.genes import Gene, Genome, Site
+from genome.ir.expr import names
+from genome.limits import DeviceLimits
+from genome.lower import lower
+from genome.replay import spec_kernel
+from genome.sizes import SizeExpr
+from genome.source.frontend import parse_kernel
+from genome.source.launched import Launched
+from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role
+from genome.transforms.builtin import BUILTIN
+from genome.variant import Target, Variant
+
+SOURCE = (Path(__file__).parents[1] / "data" / "kernels" / "strides.cu").read_text()
+GENOME = Genome((Gene.of("block_shape", Site("i_first", "parallel.x"), threads=128),))
+LAUNCHED = Launched((64, 1, 1), frozenset("yz"))
+
+
+def spec(domain: str) -> KernelSpec:
+    n = SizeExpr("n")
+    arguments = (ArgSpec("x", "float32", Role.IN, (n,)), ArgSpec("y", "float32", Role.OUT, (n,)),
+                 ArgSpec("n", "int32", value=n))  # fmt: skip
+    launch = LaunchSpec((64, 1, 1), (SizeExpr(domain),))
+    return KernelSpec("scaled", SOURCE, "scaled", arguments, launch, (ProblemSize((("n", 1000),)),))
+
+
+@pytest.mark.parametrize("entry", ["scaled", "smooth", "counted"])
+def test_it_is_an_axis_where_the_launch_is_known(entry: str) -> None:
+    (axis,) = parse_kernel(SOURCE, entry, launched=LAUNCHED).axes
+    assert axis.strided and axis.upper is not None and "n" in names(axis.upper)
+    assert parse_kernel(SOURCE, entry).axes == ()
+
+
+def test_a_launch_that_reaches_the_bound_needs_no_guard() -> None:
+    variant = lower(spec("n"), GENOME, BUILTIN, Target.CUDA, DeviceLimits())
+    assert isinstance(variant, Variant) and not variant.skipped
+    assert variant.guard.holds({"n": 1000})
+
+
+def test_a_launch_that_falls_short_runs_the_kernel_as_it_was() -> None:
+    variant = lower(spec("n // 4"), GENOME, BUILTIN, Target.CUDA, DeviceLimits())
+    assert isinstance(variant, Variant) and not variant.skipped
+    assert not variant.guard.holds({"n": 1000})
+    assert variant.guard.holds({"n": 0})
+
+
+def test_a_bound_that_is_no_size_stays_a_loop() -> None:
+    known = spec("n")
+    number = replace(known, args=(*known.args[:2], ArgSpec("n", "int32", value=3.0)))
+    assert spec_kernel(number).axes == ()
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) y[i] = 1.0f;",
+        "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 2 * blockDim.x * gridDim.x) y[i] = 1.0f;",
+        "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)"
+        " { if (i > n / 2) break; y[i] = 1.0f; }",
+        "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < m) for (int j = i; j < n; j += blockDim.x * gridDim.x)"
+        " y[j] = 1.0f;",
+    ],
+)
+def test_near_misses_stay_as_they_are(loop: str) -> None:
+    source = f"__global__ void k(float* y, int n, int m) {{ {loop} }}"
+    assert parse_kernel(source, "k", launched=LAUNCHED).axes == ()
