@@ -1,7 +1,7 @@
 """Campaigns on public kernels that a description names: what the engine makes of code that was not written for it.
 
     python benchmarks/open_kernels.py DESCRIPTION.json SOURCES FOLDER [--only ID,..] [--device D] [--elements N]
-        [--evaluations N] [--json OUT]
+        [--evaluations N] [--define ID:NAME=VALUE] [--json OUT]
 
 ``DESCRIPTION.json`` lists kernels with where they stand (repository, path, lines, number of the string in a Python
 file), what they take and how they are launched; it holds no code. ``SOURCES`` holds the repositories, each in a folder
@@ -18,7 +18,7 @@ import argparse
 import ast
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--elements", type=int, default=1 << 18)
     parser.add_argument("--evaluations", type=int, default=60)
+    parser.add_argument("--define", action="append", default=[], help="a further macro of one kernel")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 
@@ -74,7 +75,7 @@ def row(kernel: Mapping[str, Any], options: argparse.Namespace) -> dict[str, Any
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"id": kernel["id"], "kernel": kernel["kernel"], "pattern": kernel["naive_pattern"]}
     try:
-        campaign = write_campaign(kernel, options.sources, folder, options.elements)
+        campaign = write_campaign(kernel, options.sources, folder, options.elements, options.define)
         run = run_campaign(campaign, options.folder / "home", "--device", options.device,
                            "--evaluations", str(options.evaluations))  # fmt: skip
     except (RuntimeError, ValueError, OSError) as error:
@@ -100,7 +101,9 @@ def line(found: Mapping[str, Any]) -> str:
     return f"{head}  {figures}  {proof}  {found['seconds']:5.0f} s  {', '.join(found['genes'])}"
 
 
-def write_campaign(kernel: Mapping[str, Any], sources: Path, folder: Path, elements: int) -> Path:
+def write_campaign(
+    kernel: Mapping[str, Any], sources: Path, folder: Path, elements: int, defines: Sequence[str]
+) -> Path:
     """The campaign of one description.
 
     Raises:
@@ -108,16 +111,25 @@ def write_campaign(kernel: Mapping[str, Any], sources: Path, folder: Path, eleme
     """
     arguments = [argument(entry) for entry in kernel["args"]]
     sizes = shrunk(kernel["sizes_bench"] or {"calls": 1}, arguments, elements)
+    source = source_of(kernel, sources, folder)
+    own = [text.partition(":")[2] for text in defines if text.partition(":")[0] == kernel["id"]]
+    source["defines"] = kernel["defines"] | dict(text.split("=", 1) for text in own)
     campaign = {
         "version": 1,
         "name": f"{kernel['id']}-{kernel['kernel']}",
-        "kernel": source_of(kernel, sources, folder),
+        "kernel": source,
         "arguments": arguments,
         "launch": launch(kernel["launch"], divisors := {}),
         "sizes": [sizes],
         "check_sizes": "generate" if kernel["sizes_bench"] else "fixed",
         "tolerance": tolerance(kernel["tolerance"]),
-        "assume": {"no_alias": True, "alignment": 64, "reassociation": True, "divisible": divisors},
+        "assume": {
+            "no_alias": True,
+            "alignment": 64,
+            "reassociation": True,
+            "divisible": divisors,
+            "ranges": {name: [1, value] for name, value in sizes.items() if value < SMALLEST},
+        },
         "budget": {"patience": 40},
         "output": "results",
     }
@@ -235,8 +247,6 @@ def source_of(kernel: Mapping[str, Any], sources: Path, folder: Path) -> dict[st
         found["include"] = sorted(headers)
     if kernel["template_args"]:
         found["template_args"] = list(kernel["template_args"].values())
-    if kernel["defines"]:
-        found["defines"] = kernel["defines"]
     return found
 
 
