@@ -52,7 +52,7 @@ def launch_reaches(spec: KernelSpec, launch: LaunchSpec, axes: Sequence[Axis]) -
 
     Returns:
         Conditions on sizes, none where the launch's domain is what the kernel compares with; None if one of them is no
-        expression of sizes.
+        expression of sizes, or does not hold at a size of the campaign.
     """
     found = []
     for axis in axes:
@@ -63,6 +63,8 @@ def launch_reaches(spec: KernelSpec, launch: LaunchSpec, axes: Sequence[Axis]) -
             upper = _sizes_text(spec, axis.upper)
             if upper != f"({domain})":
                 found.append(Holds(SizeExpr(f"({domain}) >= {upper}")))
+            if not all(each.condition.evaluate(size.env) for each in found for size in spec.sizes + spec.check_sizes):
+                return None
         except ExpressionError:
             return None
     return tuple(found)

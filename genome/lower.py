@@ -51,7 +51,8 @@ def lower(
     if problem is not None:
         return Rejection(genome, problem)
     try:
-        guard = _guard(spec, kernel)
+        own_words = source_form and spec.reading is not Reading.PARSED
+        guard = Guard() if own_words else _guard(spec, kernel)
     except ExpressionError as error:
         return Rejection(genome, f"the host cannot check what the variant relies on: {error}")
     try:

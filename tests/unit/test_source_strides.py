@@ -45,11 +45,17 @@ def test_a_launch_that_reaches_the_bound_needs_no_guard() -> None:
     assert variant.guard.holds({"n": 1000})
 
 
-def test_a_launch_that_falls_short_runs_the_kernel_as_it_was() -> None:
-    variant = lower(spec("n // 4"), GENOME, BUILTIN, Target.CUDA, DeviceLimits())
+def test_under_a_launch_that_falls_short_it_stays_a_loop() -> None:
+    assert spec_kernel(spec("n // 4")).axes == ()
+
+
+def test_elsewhere_the_host_asks_whether_the_launch_reaches_the_bound() -> None:
+    known = spec("2000")
+    variant = lower(known, GENOME, BUILTIN, Target.CUDA, DeviceLimits())
     assert isinstance(variant, Variant) and not variant.skipped
-    assert not variant.guard.holds({"n": 1000})
-    assert variant.guard.holds({"n": 0})
+    assert variant.guard.holds({"n": 2000}) and not variant.guard.holds({"n": 2001})
+    untouched = lower(known, Genome(), BUILTIN, Target.CUDA, DeviceLimits())
+    assert isinstance(untouched, Variant) and untouched.guard.holds({"n": 2001})
 
 
 def test_a_bound_that_is_no_size_stays_a_loop() -> None:
