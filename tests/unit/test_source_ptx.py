@@ -39,7 +39,9 @@ OTHER_WORK = {
 }
 """Kernels whose normal form computes the same in other instructions, and how; they are executed elsewhere."""
 
-UNROLLED = {"source/reduce:reduce": "loops count their turns: the compiler knows when they end, and unrolls them"}
+TURNS = "loops count their turns: the compiler knows when they end, and unrolls them"
+UNROLLED = dict.fromkeys(("source/reduce:reduce", "kernels/strides:scaled", "kernels/strides:smooth",
+                          "kernels/strides:counted"), TURNS)  # fmt: skip
 """Kernels whose normal form has the same operations another number of times, and why; they are executed elsewhere."""
 
 
