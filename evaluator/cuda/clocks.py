@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from evaluator.cuda.nvml import open_device
+
 _SM, _MEMORY = 1, 2  # nvmlClockType_t
 
 
@@ -15,15 +17,7 @@ class Clocks:
     """
 
     def __init__(self, bus_id: str) -> None:
-        self._library: ctypes.CDLL | None = None
-        self._device = ctypes.c_void_p()
-        try:
-            library = ctypes.CDLL("libnvidia-ml.so.1")
-            known = library.nvmlInit_v2() == 0
-            if known and library.nvmlDeviceGetHandleByPciBusId_v2(bus_id.encode(), ctypes.byref(self._device)) == 0:
-                self._library = library
-        except (OSError, AttributeError):
-            return
+        self._opened = open_device(bus_id)
 
     def now(self) -> tuple[int, int]:
         """(multiprocessors, memory) in MHz; zeros where they are not to be had."""
@@ -31,6 +25,7 @@ class Clocks:
 
     def _clock(self, kind: int) -> int:
         value = ctypes.c_uint()
-        if self._library is None or self._library.nvmlDeviceGetClockInfo(self._device, kind, ctypes.byref(value)) != 0:
+        if self._opened is None:
             return 0
-        return value.value
+        library, device = self._opened
+        return value.value if library.nvmlDeviceGetClockInfo(device, kind, ctypes.byref(value)) == 0 else 0

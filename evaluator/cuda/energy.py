@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from evaluator.cuda.nvml import open_device
+
 
 class EnergyCounter:
     """One device.
@@ -13,23 +15,16 @@ class EnergyCounter:
     """
 
     def __init__(self, bus_id: str) -> None:
-        self._library: ctypes.CDLL | None = None
-        self._device = ctypes.c_void_p()
-        try:
-            library = ctypes.CDLL("libnvidia-ml.so.1")
-            known = library.nvmlInit_v2() == 0
-            if known and library.nvmlDeviceGetHandleByPciBusId_v2(bus_id.encode(), ctypes.byref(self._device)) == 0:
-                self._library = library
-        except (OSError, AttributeError):
-            return
+        self._opened = open_device(bus_id)
 
     def read_mj(self) -> int | None:
         """Millijoules since the driver was loaded, or None (``nvmlDeviceGetTotalEnergyConsumption``)."""
         value = ctypes.c_ulonglong()
-        if self._library is None:
+        if self._opened is None:
             return None
+        library, device = self._opened
         try:
-            told = self._library.nvmlDeviceGetTotalEnergyConsumption(self._device, ctypes.byref(value)) == 0
+            told = library.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(value)) == 0
         except AttributeError:  # a library that is older than the counter
             return None
         return value.value if told else None
