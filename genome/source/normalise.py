@@ -25,17 +25,20 @@ def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) 
     finder = AxisFinder(kernel.fresh, parsed.types)
     body = finder.inline(_forward(kernel, spell_out(merged, launched), parsed, finder, builtins=True))
     body, reached = fold_strides(body, finder.axes) if launched is not None else (body, {})
-    as_written = replace(kernel, body=_forward(kernel, merged, parsed, None, builtins=False))
     if uses_builtins(body) or not finder.axes:
-        return as_written
+        return _as_written(kernel, merged, parsed)
     types = dict(parsed.types) | {axis.name: axis.ctype for axis in finder.axes.values()}
     changed = _changed(body)
     steady = [param.name for param in kernel.params if not param.pointer and param.name not in changed]
     axes, body = lift_guard(body, tuple(finder.axes.values()), integer_scalars(types, steady), types)
     if any(axis.dim in reached and axis.upper != reached[axis.dim] for axis in axes):
-        return as_written
+        return _as_written(kernel, merged, parsed)
     axes = tuple(replace(axis, strided=axis.dim in reached) for axis in axes)
     return replace(kernel, axes=axes, body=body)
+
+
+def _as_written(kernel: Kernel, merged: Body, parsed: Parsed) -> Kernel:
+    return replace(kernel, body=_forward(kernel, merged, parsed, None, builtins=False))
 
 
 def _forward(kernel: Kernel, body: Body, parsed: Parsed, finder: AxisFinder | None, builtins: bool) -> Body:
