@@ -160,6 +160,7 @@ def evolved(name: str, options: argparse.Namespace, home: Path) -> dict[str, Any
         "evaluations": best["evaluations"],
         "wall_s": round(run.seconds, 1),
         "start_s": start_split(best, run.seconds),
+        "stages": best["stages"],
         "genome": best["genome"],
         "notes": best["notes"],
     }
