@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice
 
 from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import KernelSpec, ProblemSize
@@ -13,13 +14,16 @@ WANTED = 3
 
 _ROUND = 32
 _SHARES = ((1, 2), (1, 4), (3, 4))
+_MOST_HELD = 4096
+"""Candidates with some axes held are looked at up to here: their number doubles with each axis."""
 
 
 def covering_sizes(spec: KernelSpec, guard: Guard, have: int) -> tuple[ProblemSize, ...]:
-    """Sizes below the tuned ones at which the guard holds, as many as are missing; fewer if there are none.
+    """Sizes at which the guard holds and that the campaign does not name, as many as are missing; fewer if none are.
 
     A guard of a vector or tile asks for multiples, which the tuned sizes are: shares of them, rounded to 32, often
-    are as well, first along all axes and then along one.
+    are as well. A kernel compiled for some sizes asks for those alone: they are held, and the others are taken from
+    the check sizes. At last one axis is halved.
 
     Args:
         spec: The kernel; its tuned and check sizes are not repeated.
@@ -31,7 +35,7 @@ def covering_sizes(spec: KernelSpec, guard: Guard, have: int) -> tuple[ProblemSi
     known = {size.label for size in (*spec.sizes, *spec.check_sizes)}
     found: dict[str, ProblemSize] = {}
     for size in spec.sizes:
-        for values in _smaller(size.env):
+        for values in _candidates(size.env, [check.env for check in spec.check_sizes]):
             candidate = ProblemSize(tuple((name, values[name]) for name in size.env))
             if len(found) + have >= WANTED:
                 return tuple(found.values())
@@ -40,11 +44,20 @@ def covering_sizes(spec: KernelSpec, guard: Guard, have: int) -> tuple[ProblemSi
     return tuple(found.values())
 
 
-def _smaller(env: Mapping[str, int]) -> Iterator[dict[str, int]]:
+def _candidates(tuned: Mapping[str, int], checks: Sequence[Mapping[str, int]]) -> Iterator[dict[str, int]]:
     for top, bottom in _SHARES:
-        yield {name: _share(value, top, bottom) for name, value in env.items()}
-    for axis in env if len(env) > 1 else ():
-        yield {name: _share(value, 1, 2) if name == axis else value for name, value in env.items()}
+        yield {name: _share(value, top, bottom) for name, value in tuned.items()}
+    yield from islice(_held(tuned, checks), _MOST_HELD)
+    for axis in tuned if len(tuned) > 1 else ():
+        yield {name: _share(value, 1, 2) if name == axis else value for name, value in tuned.items()}
+
+
+def _held(tuned: Mapping[str, int], checks: Sequence[Mapping[str, int]]) -> Iterator[dict[str, int]]:
+    """A check size with some axes, few first, as in the tuned size."""
+    for count in range(1, len(tuned)):
+        for held in combinations(tuned, count):
+            for check in checks:
+                yield {name: tuned[name] if name in held else check[name] for name in tuned}
 
 
 def _share(value: int, top: int, bottom: int) -> int:

@@ -21,7 +21,9 @@ _SUFFIXES = {"int": "", "unsigned int": "u", "long": "l", "unsigned long": "ul",
 class Specialise:
     """``for k < K`` -> ``for k < 512``, guarded on the host by ``K == 512``; the baseline runs at other values.
 
-    Legal because of the guard. Parameters: ``value`` of the scalar parameter, one of those of the tuned sizes.
+    Legal because of the guard. One size of the campaign stays free, so that the variant can be checked at sizes other
+    than the tuned ones; only where the kernel is compiled for one size may all be fixed. Parameters: ``value`` of the
+    scalar parameter, one of those of the tuned sizes.
     """
 
     name = "specialise"
@@ -56,6 +58,8 @@ class Specialise:
             return Refusal(f"a region that the engine does not see into uses {site.label}")
         if site.label in written_names(kernel.body):
             return Refusal(f"the kernel changes {site.label}")
+        if context.spec.check_sizes and not _free_sizes(kernel, arg.value, context):
+            return Refusal("every size would be fixed: the variant could be checked at the tuned sizes alone")
         return None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
@@ -78,3 +82,13 @@ class Specialise:
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
         return f"compiled for {site.label} = {params['value']} (other values run the original kernel)"
+
+
+def _free_sizes(kernel: Kernel, value: SizeExpr, context: Context) -> set[str]:
+    """Names of sizes that neither this value nor an earlier one fixes."""
+    fixed = set(value.names)
+    for condition in kernel.conditions:
+        if isinstance(condition, Equals) and isinstance(condition.expr, Var):
+            arg = context.spec.arg(condition.expr.name)
+            fixed |= set(arg.value.names) if arg is not None and isinstance(arg.value, SizeExpr) else set()
+    return {name for size in context.spec.sizes for name in size.env} - fixed

@@ -114,6 +114,21 @@ def test_further_check_sizes_obey_guard_and_promises() -> None:
     assert [size.env["N"] for size in covering_sizes(promised, by_four, 0)] == [512]
 
 
+def test_a_kernel_compiled_for_some_sizes_is_checked_with_those_held() -> None:
+    def size(m: int, n: int, k: int) -> ProblemSize:
+        return ProblemSize((("M", m), ("N", n), ("K", k)))
+
+    spec = replace(SPEC, args=ARGS[:1], sizes=(size(4096, 4096, 512),), check_sizes=(size(97, 131, 61), size(17, 1, 3)))
+    spec = replace(spec, args=(replace(ARGS[0], shape=(SizeExpr("M"),)),))
+    for text in ("N == 4096", "N == 4096 and K == 512", "M == 4096 and N == 4096", "K == 512 and M % 64 == 0"):
+        guard = Guard((SizeExpr(text),))
+        found = covering_sizes(spec, guard, 0)
+        assert len(found) == 3, text
+        assert all(guard.holds(size.env) for size in found)
+        assert not {size.label for size in found} & {size.label for size in (*spec.sizes, *spec.check_sizes)}
+        assert len({size.label for size in found}) == 3
+
+
 def test_coverage_says_where_the_evolved_kernel_ran() -> None:
     checks = tuple(Evaluation("v", f"N={n}", Status.OK, fallback=n % 2 == 1) for n in (2, 3, 4, 6))
     comparison = Comparison("v", (), 1.0, 1.0, 1.0, True, checks=checks)

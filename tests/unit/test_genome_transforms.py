@@ -213,6 +213,17 @@ def test_a_specialised_kernel_is_guarded_by_its_size() -> None:
     assert not variant.guard.holds({"M": 5, "N": 5, "K": 65})
 
 
+def test_one_size_stays_free_to_be_checked() -> None:
+    def fixed(name: str, number: int) -> Gene:
+        return Gene.of("specialise", Site(name, f"scalar[{number}]"), value=matmul().sizes[0].env[name])
+
+    spec = replace(matmul(), check_sizes=(ProblemSize((("M", 5), ("N", 7), ("K", 3))),))
+    three = (fixed("M", 0), fixed("N", 1), fixed("K", 2))
+    assert not lowered(spec, genes(*three[:2])).skipped
+    assert "the tuned sizes alone" in reason(spec, three[2], *three[:2])
+    assert not lowered(replace(spec, check_sizes=()), genes(*three)).skipped, "compiled for its one size"
+
+
 def test_limits_reject_the_whole_variant() -> None:
     genome = genes(Gene.of("block_shape", COL, threads=1024))
     rejection = lower(matmul(), genome, BUILTIN, Target.OPENCL, LIMITS)
