@@ -161,6 +161,8 @@ def evolved(name: str, options: argparse.Namespace, home: Path) -> dict[str, Any
         "wall_s": round(run.seconds, 1),
         "start_s": start_split(best, run.seconds),
         "stages": best["stages"],
+        "phases": best["phases"],
+        "stop": best["stop"],
         "genome": best["genome"],
         "notes": best["notes"],
     }
@@ -191,6 +193,7 @@ def write_campaign(name: str, folder: Path) -> Path:
     data = yaml.safe_load((ROOT / "examples" / name / "campaign.yaml").read_text())
     data["sizes"] = [SIZES[name]]
     data["output"] = "results"
+    data["budget"].pop("patience", None)  # the two budgets of the table are the only ones
     if name in TOLERANCES:
         data["tolerance"] = TOLERANCES[name]
     path = folder / "campaign.yaml"

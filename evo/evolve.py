@@ -16,6 +16,7 @@ from evo.explain import explain
 from evo.finish import STOPPED, Winner, alternatives, prove, unproven
 from evo.kernel_remarks import explained, kernel_remarks
 from evo.parts import Parts
+from evo.phase_clock import PhaseClock
 from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
 from evo.reading import Opened, open_baseline
 from evo.result import CampaignResult, GeneShare, StopReason
@@ -47,6 +48,7 @@ def evolve(
 ) -> CampaignResult:
     """Runs a campaign on parts that the caller built (and closes). See ``evo.engine.run_campaign``."""
     began, earlier = parts.clock(), 0.0
+    observer = phases = PhaseClock(observer, parts.clock)
     stopped = stop or (lambda: False)
 
     def starting(text: str) -> None:
@@ -84,6 +86,7 @@ def evolve(
         campaign_id=number,
         elapsed_s=elapsed(),
         costs=parts.evaluator.costs,
+        phases=phases.seconds,
     )
     if reason is not StopReason.INTERRUPTED:
         parts.memory.finish(number, summary(result))

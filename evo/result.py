@@ -171,6 +171,7 @@ class CampaignResult:
         notes: Sentences for the user (what the base knew, what was quarantined, what was cut short).
         campaign_id: In the knowledge base; None without one.
         costs: What each stage of the evaluation cost, and threw out.
+        phases: (phase, wall seconds) of this run, an earlier interrupted part left out.
         text_only: True if the parsed form of the kernel was not trusted, so that no gene touched the body.
     """
 
@@ -200,5 +201,6 @@ class CampaignResult:
     notes: tuple[str, ...] = ()
     campaign_id: int | None = None
     costs: tuple[StageCost, ...] = ()
+    phases: tuple[tuple[str, float], ...] = ()
     elapsed_s: float = 0.0
     text_only: bool = False

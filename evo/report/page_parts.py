@@ -116,13 +116,15 @@ def surrogate_part(campaign: Campaign, result: CampaignResult) -> str:
 
 
 def stages_part(result: CampaignResult) -> str:
-    """Each stage of the cascade: variants that reached it, ended there, and seconds."""
+    """Each stage of the cascade: variants that reached it, ended there, and seconds; then the phases of the run."""
     rows = [
         [text(cost.stage), str(cost.entered), str(cost.refused), f"{cost.seconds:.1f}"]
         for cost in result.costs
         if cost.entered
     ]
-    return table(("stage", "variants", "ended there", "seconds"), rows, numeric=(1, 2, 3)) if rows else ""
+    spent = ", ".join(f"{text(phase)} {seconds:.1f}" for phase, seconds in result.phases)
+    wall = f'<p class="muted">Seconds on the clock: {spent}.</p>' if spent else ""
+    return table(("stage", "variants", "ended there", "seconds"), rows, numeric=(1, 2, 3)) + wall if rows else wall
 
 
 def archive_part(result: CampaignResult) -> str:

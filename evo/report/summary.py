@@ -44,6 +44,7 @@ def best_json(campaign: Campaign, result: CampaignResult) -> dict[str, Any]:
             for cost in result.costs
             if cost.entered
         ],
+        "phases": {phase: round(seconds, 3) for phase, seconds in result.phases},
         "stop": str(result.stop),
         "elapsed_s": round(result.elapsed_s, 3),
         "seed": result.seed,
