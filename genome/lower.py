@@ -16,7 +16,8 @@ from genome.ir.kernel import Aligned, Axis, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
-from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Opaque, Space, Stmt, flatten, map_stmts
+from genome.ir.rewrite_stmt import map_stmts
+from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Opaque, Space, Stmt, flatten
 from genome.ir.types import canonical
 from genome.limits import STATIC_SHARED, DeviceLimits
 from genome.replay import Replay, as_written, replay, spec_kernel

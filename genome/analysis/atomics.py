@@ -9,7 +9,8 @@ from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, integer
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import ATOMICS, PURE
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Assign, Body, ExprStmt, Opaque, Stmt, expressions, flatten, map_stmts
+from genome.ir.rewrite_stmt import map_stmts
+from genome.ir.stmt import Assign, Body, ExprStmt, Opaque, Stmt, expressions, flatten
 from genome.ir.types import FLOAT_TYPES
 
 COMMUTATIVE = frozenset({"atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicAnd", "atomicOr", "atomicXor"})

@@ -13,7 +13,7 @@ from dataclasses import replace
 from genome.ir.expr import Binary, Cast, Expr, rewrite
 from genome.ir.kernel import Axis, Kernel
 from genome.ir.print_source import name_types
-from genome.ir.stmt import map_body
+from genome.ir.rewrite_stmt import map_body
 from genome.ir.types import INTEGER_TYPES, infer
 
 _WIDE = frozenset({"long", "unsigned long", "size_t", "long long", "unsigned long long"})

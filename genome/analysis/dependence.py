@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from genome.analysis.effects import is_pure, locals_of
 from genome.ir.expr import Expr, Index, Var, base_name, names, rewrite
+from genome.ir.rewrite_stmt import map_exprs
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -24,7 +25,6 @@ from genome.ir.stmt import (
     Stmt,
     expressions,
     flatten,
-    map_exprs,
     writes,
     written_names,
 )

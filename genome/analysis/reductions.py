@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from genome.ir.expr import Binary, Call, Const, Expr, Select, Unary, Var, names, substitute
-from genome.ir.stmt import Assign, Body, Decl, If, Loop, Stmt, expressions, flatten, map_exprs, map_stmts
+from genome.ir.rewrite_stmt import map_exprs, map_stmts
+from genome.ir.stmt import Assign, Body, Decl, If, Loop, Stmt, expressions, flatten
 from genome.ir.types import FLOAT_TYPES, INTEGER_TYPES, infer, join
 
 _COMPOUND = {"+=": "+", "-=": "+", "*=": "*", "&=": "&", "|=": "|", "^=": "^"}

@@ -21,7 +21,8 @@ from genome.ir.expr import Binary, Cast, Const, Expr, Index, Unary, Var, accesse
 from genome.ir.kernel import Kernel
 from genome.ir.node import Node
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Stmt, flatten, map_exprs, map_stmts, with_fields
+from genome.ir.rewrite_stmt import map_exprs, map_stmts, with_fields
+from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Stmt, flatten
 from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 
 _LONG = frozenset({"long", "unsigned long", "size_t", "long long", "unsigned long long"})

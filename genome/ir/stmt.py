@@ -1,21 +1,17 @@
-"""Immutable statements of the loop IR, and the functions that walk and rewrite them.
+"""Immutable statements of the loop IR, and the functions that walk them.
 
 A body is a tuple of statements. Private and shared arrays keep their dimensions until printing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import TypeVar
 
-from genome.ir.expr import Binary, Const, Expr, Index, base_name, integer, names, substitute
+from genome.ir.expr import Binary, Const, Expr, Index, base_name, integer, names
 from genome.ir.node import Node, once
-
-S = TypeVar("S", bound="Stmt")
-T = TypeVar("T")
 
 
 class LoopRole(StrEnum):
@@ -50,9 +46,10 @@ class Stmt(Node):
     line: int = field(default=0, compare=False, repr=False, kw_only=True)
 
     @once
-    def _inside(self) -> Body:
+    def inside(self) -> Body:
+        """The statements right inside of it: of a loop's body, of both branches."""
         match self:
-            case Loop(body=body):
+            case Loop(body=body) | Repeat(body=body):
                 return body
             case If(then=then, orelse=orelse):
                 return then + orelse
@@ -60,7 +57,7 @@ class Stmt(Node):
 
     @once
     def _below(self) -> tuple[Stmt, ...]:
-        return tuple(flatten(self._inside))
+        return tuple(flatten(self.inside))
 
     @once
     def _expressions(self) -> tuple[Expr, ...]:
@@ -83,7 +80,7 @@ class Stmt(Node):
 
     @once
     def _names_inside(self) -> frozenset[str]:
-        return used_names(self._inside)
+        return used_names(self.inside)
 
     @once
     def _writes(self) -> tuple[Expr, ...]:
@@ -100,7 +97,7 @@ class Stmt(Node):
     @once
     def _written(self) -> tuple[str, ...]:
         own = self.writes if isinstance(self, Opaque) else tuple([base_name(target) for target in self._writes])
-        return tuple(dict.fromkeys(chain(own, *[stmt._written for stmt in self._inside])))
+        return tuple(dict.fromkeys(chain(own, *[stmt._written for stmt in self.inside])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +162,29 @@ class If(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
+class Repeat(Stmt):
+    """``while (true) body``: a loop that ``Break`` alone ends, since nothing counts its turns.
+
+    ``while (c) body`` is a Repeat of ``if (c) body else break;``. It turns at least once, and how often is not known.
+    """
+
+    body: tuple[Stmt, ...]
+
+    @once
+    def exits(self) -> tuple[Expr, ...]:
+        """The conditions that decide whether it turns again: those around its breaks."""
+        return tuple(dict.fromkeys(_deciding(self.body)))
+
+
+@dataclass(frozen=True, eq=False)
+class Break(Stmt):
+    """``break;`` out of the innermost Repeat: always the last statement on its path through that body.
+
+    So no statement of the body is skipped by it: what follows it in the source stands in the other branch.
+    """
+
+
+@dataclass(frozen=True, eq=False)
 class Barrier(Stmt):
     """``__syncthreads()``."""
 
@@ -223,6 +243,19 @@ def flatten(body: Body) -> Iterator[Stmt]:
     return iter(found)
 
 
+def _deciding(body: Body) -> Iterator[Expr]:
+    """Conditions around the breaks that leave the body."""
+    for stmt in body:
+        if isinstance(stmt, If) and leaves(stmt.inside):
+            yield stmt.condition
+            yield from _deciding(stmt.inside)
+
+
+def leaves(body: Body) -> bool:
+    """True if a Break of the body itself, not of a loop inside of it, stands in it."""
+    return any(isinstance(stmt, Break) or (isinstance(stmt, If) and leaves(stmt.inside)) for stmt in body)
+
+
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions of the statement itself, not those of nested statements."""
     return stmt._expressions
@@ -238,72 +271,13 @@ def used_names(body: Body) -> frozenset[str]:
             case Loop(var=name):
                 found.add(name)
                 found |= stmt._names_inside
-            case If():
+            case If() | Repeat():
                 found |= stmt._names_inside
             case Decl(name=name):
                 found.add(name)
             case Opaque(reads=reads, writes=writes, declares=declares):
                 found.update(reads, writes, declares)
     return frozenset(found)
-
-
-def map_exprs(stmt: Stmt, function: Callable[[Expr], Expr]) -> Stmt:
-    """The statement with ``function`` applied to each whole expression of it and of nested statements.
-
-    Like all rewrites of this file it gives back the same object where nothing changed.
-    """
-    match stmt:
-        case Assign(target, value):
-            return with_fields(stmt, target=function(target), value=function(value))
-        case Loop(lower=lower, upper=upper, body=body):
-            return with_fields(stmt, lower=function(lower), upper=function(upper), body=map_body(body, function))
-        case Decl(init=Expr() as init):
-            return with_fields(stmt, init=function(init))
-        case If(condition, then, orelse):
-            then, orelse = map_body(then, function), map_body(orelse, function)
-            return with_fields(stmt, condition=function(condition), then=then, orelse=orelse)
-        case VectorLoad(targets, source):
-            return with_fields(stmt, targets=_shared(targets, map(function, targets)), source=_index(function(source)))
-        case VectorStore(target, values):
-            return with_fields(stmt, target=_index(function(target)), values=_shared(values, map(function, values)))
-        case ExprStmt(value):
-            return with_fields(stmt, value=function(value))
-    return stmt
-
-
-def map_body(body: Body, function: Callable[[Expr], Expr]) -> Body:
-    """``map_exprs`` over a body."""
-    return _shared(body, [map_exprs(stmt, function) for stmt in body])
-
-
-def map_stmts(body: Body, function: Callable[[Stmt], Body]) -> Body:
-    """Bottom-up rewrite: ``function`` sees each statement after its nested ones, and may return several."""
-    result: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, Loop):
-            stmt = with_fields(stmt, body=map_stmts(stmt.body, function))
-        elif isinstance(stmt, If):
-            stmt = with_fields(stmt, then=map_stmts(stmt.then, function), orelse=map_stmts(stmt.orelse, function))
-        result.extend(function(stmt))
-    return _shared(body, result)
-
-
-def substitute_body(body: Body, values: Mapping[str, Expr]) -> Body:
-    """Replaces variables by expressions in every expression of the body."""
-    return map_body(body, lambda expr: substitute(expr, values))
-
-
-def with_fields(stmt: S, **fields: object) -> S:
-    """``dataclasses.replace`` that gives back the same statement where its fields hold these very objects."""
-    if all(getattr(stmt, name) is value for name, value in fields.items()):
-        return stmt
-    return replace(stmt, **fields)  # type: ignore[arg-type]
-
-
-def _shared(old: tuple[T, ...], new: Iterable[T]) -> tuple[T, ...]:
-    """The new items; the old tuple where they are the same objects."""
-    items = tuple(new)
-    return old if len(items) == len(old) and all(a is b for a, b in zip(items, old, strict=True)) else items
 
 
 def writes(stmt: Stmt) -> tuple[Expr, ...]:
@@ -318,9 +292,3 @@ def written_names(body: Body) -> tuple[str, ...]:
 
 def _plus(expr: Expr, lane: int) -> Expr:
     return expr if lane == 0 else Binary("+", expr, integer(lane))
-
-
-def _index(expr: Expr) -> Index:
-    if not isinstance(expr, Index):
-        raise TypeError(f"a wide access must stay an array element, not {type(expr).__name__}")
-    return expr

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from genome.ir.expr import Binary, Cast, Expr, Var, names, rewrite
 from genome.ir.kernel import Axis
-from genome.ir.stmt import Body, Decl, Opaque, expressions, flatten, map_body
+from genome.ir.rewrite_stmt import map_body
+from genome.ir.stmt import Body, Decl, Opaque, expressions, flatten
 from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, canonical, infer, join
 
 _BASES = ("threadIdx", "blockIdx", "blockDim", "gridDim")

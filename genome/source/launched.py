@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from genome.ir.expr import Binary, Cast, Const, Expr, Var, names, rewrite
-from genome.ir.stmt import Body, Opaque, expressions, flatten, map_body
+from genome.ir.rewrite_stmt import map_body
+from genome.ir.stmt import Body, Opaque, expressions, flatten
 from genome.ir.types import infer
 from genome.source.axes import strip_casts
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from genome.ir.expr import Binary, Const, Expr, Select, Var, integer, rewrite, substitute
 from genome.ir.kernel import Axis
-from genome.ir.stmt import Body, If, Loop, Stmt, map_body, map_stmts
+from genome.ir.rewrite_stmt import map_body, map_stmts
+from genome.ir.stmt import Body, If, Loop, Stmt
 from genome.source.axes import strip_casts
 
 

@@ -8,21 +8,8 @@ from dataclasses import dataclass, field, replace
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Unary, Var, names, rewrite, walk
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.print_functions import PURE
-from genome.ir.stmt import (
-    Assign,
-    Body,
-    Decl,
-    If,
-    Loop,
-    Opaque,
-    Space,
-    Stmt,
-    expressions,
-    flatten,
-    map_exprs,
-    map_stmts,
-    written_names,
-)  # fmt: skip
+from genome.ir.rewrite_stmt import map_exprs, map_stmts
+from genome.ir.stmt import Assign, Body, Decl, If, Loop, Opaque, Space, Stmt, expressions, flatten, written_names
 from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, canonical, infer
 from genome.source.parse_expr import plus
 from genome.variant import Target

@@ -10,7 +10,8 @@ from genome.analysis.effects import element_type
 from genome.ir.expr import Binary, Expr, Index, Var, integer, substitute
 from genome.ir.kernel import Exchange, Kernel
 from genome.ir.poly import Poly, poly, simplify, variable
-from genome.ir.stmt import Assign, Barrier, Body, Decl, Loop, LoopRole, Space, Stmt, substitute_body
+from genome.ir.rewrite_stmt import substitute_body
+from genome.ir.stmt import Assign, Barrier, Body, Decl, Loop, LoopRole, Space, Stmt
 from genome.transforms.nests import NameSource
 from genome.transforms.thread_id import block_threads, with_thread_id
 

@@ -13,7 +13,8 @@ from genome.ir.expr import Binary, Cast, Expr, Select, Var, conjunction, integer
 from genome.ir.kernel import Axis, Kernel
 from genome.ir.node import once
 from genome.ir.poly import Poly, constant, poly, variable
-from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Opaque, Stmt, flatten, substitute_body
+from genome.ir.rewrite_stmt import substitute_body
+from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Opaque, Stmt, flatten
 from genome.transforms.exchange import Span, write_exchange
 from genome.transforms.group_reduce import Group
 from genome.transforms.sharing import Shared, share

@@ -11,18 +11,8 @@ from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, names, rewrite
 from genome.ir.kernel import AtLeast, Condition, Kernel
 from genome.ir.poly import poly
-from genome.ir.stmt import (
-    Assign,
-    Body,
-    Decl,
-    If,
-    Loop,
-    Stmt,
-    flatten,
-    map_body,
-    map_stmts,
-    written_names,
-)
+from genome.ir.rewrite_stmt import map_body, map_stmts
+from genome.ir.stmt import Assign, Body, Decl, If, Loop, Stmt, flatten, written_names
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 
 

@@ -13,6 +13,7 @@ from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, integer, names, rewrite
 from genome.ir.kernel import Kernel
 from genome.ir.poly import constant, poly
+from genome.ir.rewrite_stmt import map_body
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -26,7 +27,6 @@ from genome.ir.stmt import (
     Stmt,
     expressions,
     flatten,
-    map_body,
     written_names,
 )
 from genome.transforms.base import ALL_TARGETS, MOST_PAD, Context, Params, Phase, Refusal

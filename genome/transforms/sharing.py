@@ -23,22 +23,8 @@ from genome.ir.expr import Binary, Expr, Select, Var, accesses, integer, names
 from genome.ir.kernel import Condition, Kernel, Lanes
 from genome.ir.poly import multiple_of, poly, simplify
 from genome.ir.print_source import name_types
-from genome.ir.stmt import (
-    Assign,
-    Barrier,
-    Body,
-    Decl,
-    If,
-    Loop,
-    LoopRole,
-    Opaque,
-    Space,
-    Stmt,
-    flatten,
-    map_stmts,
-    substitute_body,
-    written_names,
-)
+from genome.ir.rewrite_stmt import map_stmts, substitute_body
+from genome.ir.stmt import Assign, Barrier, Body, Decl, If, Loop, LoopRole, Opaque, Space, Stmt, flatten, written_names
 from genome.transforms.group_reduce import Group, Partial, group_reduce
 from genome.transforms.nests import NameSource
 from genome.transforms.strip import granted, renamed, signed_range

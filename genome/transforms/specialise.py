@@ -8,7 +8,8 @@ from dataclasses import replace
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Const, Expr, Var, integer, substitute
 from genome.ir.kernel import Axis, Equals, Kernel
-from genome.ir.stmt import Opaque, flatten, substitute_body, written_names
+from genome.ir.rewrite_stmt import substitute_body
+from genome.ir.stmt import Opaque, flatten, written_names
 from genome.ir.types import canonical
 from genome.sizes import SizeExpr
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal

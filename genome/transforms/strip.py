@@ -13,19 +13,8 @@ from genome.ir.expr import Binary, Const, Expr, Index, Select, Var, accesses, in
 from genome.ir.kernel import Divisible, Kernel
 from genome.ir.poly import Poly, multiple_of, poly, simplify
 from genome.ir.print_source import name_types
-from genome.ir.stmt import (
-    Body,
-    Decl,
-    Loop,
-    LoopRole,
-    Opaque,
-    Stmt,
-    flatten,
-    map_body,
-    map_stmts,
-    substitute_body,
-    written_names,
-)
+from genome.ir.rewrite_stmt import map_body, map_stmts, substitute_body
+from genome.ir.stmt import Body, Decl, Loop, LoopRole, Opaque, Stmt, flatten, written_names
 from genome.ir.types import infer
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.sites import loop_sites
@@ -61,7 +50,7 @@ class _SplitLoop(ABC):
             return Refusal(f"the loop over {loop.var} has only {loop.trip} iterations")
         if any(isinstance(stmt, Opaque) for stmt in flatten(loop.body)):
             return Refusal("the loop holds a region that the engine does not see into")
-        return _steady_bounds(kernel, loop, context)
+        return steady_bounds(kernel, loop, context)
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Splits the loop wherever it stands in the body (not in the guarded tail)."""
@@ -136,7 +125,7 @@ class Unroll(_SplitLoop):
         return f"the loop over {site.label} is unrolled " + (f"{factor} times" if factor else "in full")
 
 
-def _steady_bounds(kernel: Kernel, loop: Loop, context: Context) -> Refusal | None:
+def steady_bounds(kernel: Kernel, loop: Loop, context: Context) -> Refusal | None:
     """The bounds must hold for a whole strip, not only for the iteration that reads them."""
     written = set(written_names(loop.body))
     bounds = (loop.lower, loop.upper)

@@ -23,7 +23,8 @@ from evo.wire import assemble
 from genome.genes import Gene, Genome, ParamValue, Site
 from genome.ir.expr import Binary, Index, Var, integer
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Barrier, Body, If, Stmt, map_stmts
+from genome.ir.rewrite_stmt import map_stmts
+from genome.ir.stmt import Assign, Barrier, Body, If, Stmt
 from genome.replay import spec_kernel
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.builtin import BUILTIN

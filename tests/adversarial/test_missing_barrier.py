@@ -14,7 +14,8 @@ import pytest
 
 from genome.genes import Gene, Genome, ParamValue, Site
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Barrier, Body, Stmt, map_stmts
+from genome.ir.rewrite_stmt import map_stmts
+from genome.ir.stmt import Barrier, Body, Stmt
 from genome.lower import lower
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.variant import Rejection, Variant

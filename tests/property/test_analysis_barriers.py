@@ -11,7 +11,8 @@ from genome.analysis.effects import shared_arrays
 from genome.analysis.races import race
 from genome.genes import Genome
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Barrier, Body, Stmt, map_stmts
+from genome.ir.rewrite_stmt import map_stmts
+from genome.ir.stmt import Barrier, Body, Stmt
 from genome.lower import lower
 from genome.replay import spec_kernel
 from genome.transforms.builtin import BUILTIN

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from genome.ir.expr import Expr
-from genome.ir.stmt import flatten, map_exprs, map_stmts
+from genome.ir.rewrite_stmt import map_exprs, map_stmts
+from genome.ir.stmt import flatten
 from genome.source.frontend import parse_kernel
 
 SOURCE = """

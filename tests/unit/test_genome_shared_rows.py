@@ -10,7 +10,8 @@ from genome.analysis.races import race
 from genome.genes import Gene, Genome, Site
 from genome.ir.expr import Const
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Barrier, If, Loop, LoopRole, Stmt, flatten, map_stmts
+from genome.ir.rewrite_stmt import map_stmts
+from genome.ir.stmt import Barrier, If, Loop, LoopRole, Stmt, flatten
 from genome.limits import DeviceLimits
 from genome.lower import lower, seal
 from genome.replay import replay

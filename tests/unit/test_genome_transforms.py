@@ -11,7 +11,8 @@ from genome.analysis.effects import effects
 from genome.analysis.races import race
 from genome.genes import Gene, Genome, Site
 from genome.ir.expr import Binary, Const, Index, Var
-from genome.ir.stmt import Assign, Barrier, Decl, Loop, Space, map_stmts
+from genome.ir.rewrite_stmt import map_stmts
+from genome.ir.stmt import Assign, Barrier, Decl, Loop, Space
 from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.moves import moves, survey

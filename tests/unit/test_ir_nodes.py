@@ -32,7 +32,8 @@ from genome.ir.expr import (
     walk,
 )
 from genome.ir.print_tokens import tokenize, words
-from genome.ir.stmt import Assign, Body, Decl, If, Loop, flatten, map_body, map_stmts, substitute_body, used_names
+from genome.ir.rewrite_stmt import map_body, map_stmts, substitute_body
+from genome.ir.stmt import Assign, Body, Decl, If, Loop, flatten, used_names
 
 NAMES = st.sampled_from(["a", "b", "i", "k", "A"])
 LEAVES = st.one_of(st.builds(Var, NAMES), st.builds(Const, st.sampled_from(["0", "1", "2.5f"])))
