@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from genome.ir.expr import Binary, Call, Const, Expr, Select, Unary, Var, names, substitute
+from genome.ir.halves import HALVES
 from genome.ir.rewrite_stmt import map_exprs, map_stmts
 from genome.ir.stmt import Assign, Body, Decl, If, Loop, Stmt, expressions, flatten
 from genome.ir.types import FLOAT_TYPES, INTEGER_TYPES, infer, join
@@ -65,7 +66,7 @@ class Reduction:
         return Assign(target, value, f"{self.operator}=")
 
 
-SUPPORTED = frozenset({"int", "unsigned int", "long long", "unsigned long long"} | (FLOAT_TYPES - {"half"}))
+SUPPORTED = frozenset({"int", "unsigned int", "long long", "unsigned long long"} | (FLOAT_TYPES - HALVES))
 """Types that can be exchanged between the threads of a block."""
 
 

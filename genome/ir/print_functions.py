@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from genome.ir.halves import FUNCTIONS as HALF_FUNCTIONS
+
 _SINGLE = """sqrt rsqrt exp exp2 exp10 expm1 log log2 log10 log1p pow sin cos tan sinh cosh tanh asin acos atan atan2
 asinh acosh atanh erf erfc fabs fmax fmin floor ceil round trunc rint fma fmod hypot cbrt copysign fdim remainder
 tgamma lgamma sinpi cospi ldexp nextafter"""
@@ -72,5 +74,5 @@ CUDA_ONLY = frozenset(
 
 PURE = frozenset({*MATH, *MATH.values(), *FAST, *RENAMED, *BINARY, "min", "max", "abs", "isnan", "isinf", "isfinite",
                   "__saturatef", "__frcp_rn", "normcdff", "rnorm3df", "fdividef", "labs", "llabs", "signbit",
-                  "umin", "umax", "fminf", "fmaxf", "j0f", "j1f"})  # fmt: skip
+                  "umin", "umax", "fminf", "fmaxf", "j0f", "j1f", *HALF_FUNCTIONS})  # fmt: skip
 """Functions whose value depends on their arguments alone and that change nothing."""

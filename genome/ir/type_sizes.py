@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from genome.ir.types import VECTOR_TYPES, canonical
 
-_BYTES = {"bool": 1, "char": 1, "short": 2, "half": 2, "int": 4, "float": 4, "long": 8, "double": 8, "size_t": 8}
+_BYTES = {"bool": 1, "char": 1, "short": 2, "half": 2, "__nv_bfloat16": 2, "int": 4, "float": 4, "long": 8,
+          "double": 8, "size_t": 8}  # fmt: skip
 
 
 def size_of(ctype: str) -> int:

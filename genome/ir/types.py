@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var
+from genome.ir.halves import HALVES, result_type
 
 _ALIASES = {
     "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
     "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long long", "uint64_t": "unsigned long long",
     "uint": "unsigned int", "uchar": "unsigned char", "ushort": "unsigned short", "ulong": "unsigned long",
     "ptrdiff_t": "long", "ssize_t": "long", "intptr_t": "long", "uintptr_t": "unsigned long", "_Bool": "bool",
-    "__half": "half", "__half2": "half2",
+    "__half": "half", "__half2": "half2", "nv_bfloat16": "__nv_bfloat16", "nv_bfloat162": "__nv_bfloat162",
 }  # fmt: skip
 _WORDS = {"unsigned", "signed", "int", "long", "short", "char", "float", "double"}
 _RANK = {
     "int": 1, "unsigned int": 2, "long": 3, "unsigned long": 4, "size_t": 4, "long long": 5, "unsigned long long": 6,
-    "half": 7, "float": 8, "double": 9,
+    "half": 7, "__nv_bfloat16": 7, "float": 8, "double": 9,
 }  # fmt: skip
 _SMALL = {"bool", "char", "signed char", "unsigned char", "short", "unsigned short"}
 
@@ -26,12 +27,13 @@ INTEGER_TYPES = frozenset({"bool", "char", "signed char", "unsigned char", "shor
                            "unsigned long long"})  # fmt: skip
 """Canonical names of the integer types."""
 
-FLOAT_TYPES = frozenset({"half", "float", "double"})
+FLOAT_TYPES = HALVES | {"float", "double"}
 """Canonical names of the floating-point types."""
 
 _VECTOR_BASES = "char uchar short ushort int uint long ulong longlong ulonglong float double"
 VECTOR_TYPES = frozenset(f"{base}{width}" for base in _VECTOR_BASES.split() for width in (1, 2, 3, 4)) | {
     "half2",
+    "__nv_bfloat162",
     "dim3",
 }
 """CUDA's vector types."""
@@ -169,7 +171,7 @@ def infer(expr: Expr, types: Mapping[str, str]) -> str:
 
 
 _SINGLE = frozenset({"__expf", "__logf", "__sinf", "__cosf", "__powf", "__fdividef", "__frcp_rn", "__fsqrt_rn",
-                     "__int_as_float", "__uint_as_float", "__half2float", "__int2float_rn", "__saturatef",
+                     "__int_as_float", "__uint_as_float", "__int2float_rn", "__saturatef",
                      "__fmaf_rn", "__fadd_rn", "__fmul_rn", "__tanf", "__log2f"})  # fmt: skip
 _WHOLE = frozenset({"__float2int_rn", "__float2int_rd", "__float2int_rz", "__popc", "__clz", "__float_as_int",
                     "__mul24", "isnan", "isinf", "isfinite", "__ffs"})  # fmt: skip
@@ -181,6 +183,9 @@ def _call_type(function: str, args: list[str]) -> str:
         for other in args[1:]:
             kind = join(kind, other)
         return kind[:-1] if function == "__ldg" and kind.endswith("*") else kind
+    of_halves = result_type(function, args)
+    if of_halves is not None:
+        return of_halves
     if function in _WHOLE:
         return "int"
     if function in _SINGLE:

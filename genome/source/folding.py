@@ -54,6 +54,7 @@ def _fold(op: str, a: int, b: int) -> int | None:
 def size_of(node: c_ast.Node) -> int | None:
     """Bytes of a type, or None if they are not known."""
     sizes = {"char": 1, "bool": 1, "short": 2, "half": 2, "int": 4, "float": 4, "double": 8, "long": 8, "size_t": 8}
+    sizes["__nv_bfloat16"] = 2
     try:
         name = type_name(node, {})
     except Unsupported:
