@@ -118,10 +118,11 @@ class Access:
         form: Index in elements of the array (row-major over declared dimensions); None where it is not affine.
         proof: What the form rests on, or why there is none.
         coalescing: How a warp touches it; None for private arrays.
-        loops: Variables of the loops around it, outermost first.
+        loops: Variables of the counted loops around it, outermost first.
         guards: Conditions around it, outermost first; those that bound an axis are left out.
         bytes_a_thread: Bytes that one thread moves by it, as if every guard held.
         statement: Position of its statement in ``flatten(kernel.prologue + kernel.body)``.
+        uncounted: True inside a loop whose turns nothing counts: one iteration of ``loops`` may make it several times.
     """
 
     array: str
@@ -137,3 +138,4 @@ class Access:
     guards: tuple[Guard, ...]
     bytes_a_thread: Count
     statement: int
+    uncounted: bool = False

@@ -11,7 +11,7 @@ from genome.analysis.uniformity import Levels, agrees, narrowest
 from genome.ir.expr import Binary, Expr, Index, Var, walk
 from genome.ir.kernel import Axis
 from genome.ir.poly import multiple_of, poly
-from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, flatten
+from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Repeat, flatten
 
 _REASONS = {
     Uniformity.GRID: "it depends on sizes alone",
@@ -149,6 +149,9 @@ class _Barriers:
                 case Loop(lower=lower, upper=upper):
                     self.left = self.left or _leaving(stmt.body)  # in an iteration before
                     self.body(stmt.body, (*controls, lower, upper))
+                case Repeat():
+                    self.left = self.left or _leaving(stmt.body)
+                    self.body(stmt.body, (*controls, *stmt.exits))
                 case Barrier():
                     self.found.append(BarrierFact(stmt.line, self._reached(position, stmt.line, controls)))
                 case Opaque() if stmt.barrier:

@@ -13,7 +13,7 @@ from genome.analysis.statement_touches import Touch, touches_of
 from genome.analysis.trips import total_over
 from genome.analysis.uniformity import Levels
 from genome.ir.expr import Member, Var
-from genome.ir.stmt import Body, If, Loop, Stmt
+from genome.ir.stmt import Body, If, Loop, Repeat, Stmt
 from genome.ir.type_sizes import size_of
 from genome.ir.types import VECTOR_TYPES, infer
 
@@ -32,19 +32,19 @@ class _Collector:
         kernel = self.scope.kernel
         yield from self._body(kernel.prologue + kernel.whole, (), ())
 
-    def _body(self, body: Body, loops: tuple[Loop, ...], guards: tuple[Guard, ...]) -> Iterator[Access]:
+    def _body(self, body: Body, loops: tuple[Loop | Repeat, ...], guards: tuple[Guard, ...]) -> Iterator[Access]:
         for stmt in body:
             position = self.statement
             self.statement += 1
             for touch in touches_of(stmt, self.scope):
                 yield self._access(touch, stmt, position, loops, guards)
-            if isinstance(stmt, Loop):
+            if isinstance(stmt, Loop | Repeat):
                 yield from self._body(stmt.body, (*loops, stmt), guards)
             elif isinstance(stmt, If):
                 yield from self._body(stmt.then, loops, (*guards, Guard(stmt.condition, True, stmt.line)))
                 yield from self._body(stmt.orelse, loops, (*guards, Guard(stmt.condition, False, stmt.line)))
 
-    def _access(self, touch: Touch, stmt: Stmt, position: int, loops: tuple[Loop, ...],
+    def _access(self, touch: Touch, stmt: Stmt, position: int, loops: tuple[Loop | Repeat, ...],
                 guards: tuple[Guard, ...]) -> Access:  # fmt: skip
         space = self.scope.spaces.get(touch.array, MemorySpace.FILE)
         subscript = row_major(touch.subscripts, self.scope.dims.get(touch.array, ())) if touch.subscripts else None
@@ -65,8 +65,9 @@ class _Collector:
         return Access(
             touch.array, stmt.line, touch.mode, space, size, touch.subscripts,
             None if isinstance(form, NotAffine) else form, proof, where,
-            tuple(loop.var for loop in loops), (*guards, *touch.guards),
+            tuple(loop.var for loop in loops if isinstance(loop, Loop)), (*guards, *touch.guards),
             total_over(whole(size * touch.width), loops, self.scope), position,
+            any(isinstance(loop, Repeat) for loop in loops),
         )  # fmt: skip
 
     def _touched_type(self, touch: Touch) -> str:

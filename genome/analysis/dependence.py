@@ -22,6 +22,7 @@ from genome.ir.stmt import (
     If,
     Loop,
     Opaque,
+    Repeat,
     Stmt,
     expressions,
     flatten,
@@ -89,6 +90,9 @@ class Variation:
                 self._visit(stmt.body, bounds)
                 if self.is_whole(stmt):
                     self._vary_together(stmt)
+            elif isinstance(stmt, Repeat):
+                self._visit(stmt.body, control.union(*map(self.of, stmt.exits)))
+                self._vary_together(stmt)
             elif isinstance(stmt, If):
                 condition = control | self.of(stmt.condition)
                 self._visit(stmt.then, condition)
@@ -193,7 +197,8 @@ class _Fission:
     def _refuse_unsafe(self, stmt: Stmt) -> None:
         for inner in flatten((stmt,)):
             if isinstance(inner, Barrier) or (isinstance(inner, Opaque) and inner.barrier):
-                raise FissionError("a barrier stands under a condition that differs between instances")
+                where = "in a loop that ends by a condition" if isinstance(stmt, Repeat) else "under a condition"
+                raise FissionError(f"a barrier stands {where} that differs between instances")
             if isinstance(inner, Opaque):
                 clash = [name for name in (*inner.reads, *inner.writes) if name in self.expanded]
                 if clash or inner.declares:

@@ -17,7 +17,7 @@ from genome.analysis.meeting import Relation, Side, fixed_distance, meet_always,
 from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.scalar_dependences import scalar_dependences
 from genome.analysis.scope import Scope
-from genome.ir.stmt import Body, If, Loop, Stmt, flatten
+from genome.ir.stmt import Body, Loop, Stmt, flatten
 
 _MOST = 150  # accesses of one array that are compared with each other
 
@@ -56,8 +56,8 @@ def _loops(body: Body, outer: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
         if isinstance(stmt, Loop):
             yield outer, stmt
             yield from _loops(stmt.body, (*outer, stmt.var))
-        elif isinstance(stmt, If):
-            yield from _loops(stmt.then + stmt.orelse, outer)
+        elif stmt.inside:
+            yield from _loops(stmt.inside, outer)
 
 
 class _Finder:

@@ -17,7 +17,6 @@ from genome.ir.stmt import (
     Body,
     Decl,
     ExprStmt,
-    If,
     Loop,
     Opaque,
     Space,
@@ -98,9 +97,9 @@ def _effects_of(stmt: Stmt) -> Effects:
     barrier = isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier)
     calls = isinstance(stmt, ExprStmt) or not all(is_pure(expr) for expr in expressions(stmt))
     own = Effects(reads_of(stmt), stores, opaque, barrier, calls)
-    if not isinstance(stmt, (Loop, If)):
+    if not stmt.inside:
         return own
-    inner = effects(stmt.body if isinstance(stmt, Loop) else stmt.then + stmt.orelse)
+    inner = effects(stmt.inside)
     return replace(inner, reads=tuple(dict.fromkeys(own.reads + inner.reads)), calls=own.calls or inner.calls)
 
 
@@ -208,8 +207,8 @@ def loop_nest(body: Body, var: str) -> tuple[tuple[Loop, ...], Loop] | None:
             inner = loop_nest(stmt.body, var)
             if inner is not None:
                 return (stmt, *inner[0]), inner[1]
-        elif isinstance(stmt, If):
-            inner = loop_nest(stmt.then + stmt.orelse, var)
+        elif stmt.inside:
+            inner = loop_nest(stmt.inside, var)
             if inner is not None:
                 return inner
     return None

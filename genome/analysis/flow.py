@@ -237,8 +237,8 @@ def _visited(body: Body, loops: tuple[str, ...]) -> Iterator[tuple[Stmt, tuple[s
         yield stmt, loops
         if isinstance(stmt, Loop):
             yield from _visited(stmt.body, (*loops, stmt.var))
-        elif isinstance(stmt, If):
-            yield from _visited(stmt.then + stmt.orelse, loops)
+        elif stmt.inside:
+            yield from _visited(stmt.inside, loops)
 
 
 def _local_name(target: Expr) -> str:

@@ -10,7 +10,6 @@ unless both accesses stand in parts of the same shared loop. A CPU device cannot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from genome.analysis.atomics import update_of
@@ -21,7 +20,8 @@ from genome.analysis.touches import Touches, touches
 from genome.analysis.uniformity import Levels, agrees
 from genome.ir.expr import Binary, Const, Index, Var, accesses, conjuncts, names
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Stmt, expressions, writes
+from genome.ir.rewrite_stmt import head
+from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Repeat, Stmt, expressions, writes
 
 
 def race(kernel: Kernel, own: frozenset[str] = frozenset()) -> str | None:
@@ -64,12 +64,12 @@ class _State:
                 self.written.clear()
                 self.targets.clear()
                 self.updated.clear()
-            elif isinstance(stmt, Loop):
+            elif isinstance(stmt, Loop | Repeat):
                 before = self._copy()
                 self.body(stmt.body)
                 if self._copy() != before:
                     self.body(stmt.body)  # sees what the first pass left behind at the back edge
-                if not stmt.trip:
+                if isinstance(stmt, Loop) and not stmt.trip:
                     self._merge(before)
             elif isinstance(stmt, If):
                 self._branches(stmt)
@@ -163,16 +163,17 @@ class _Exchange:
         for stmt in body:
             if isinstance(stmt, Barrier):
                 self.seen = {}
-            elif isinstance(stmt, Loop):
-                self._touch(replace(stmt, body=()), who)
+            elif isinstance(stmt, Loop | Repeat):
+                self._touch(head(stmt), who)
                 before = self.seen
-                self.body(stmt.body, stmt.origin or who)
+                inside = (stmt.origin if isinstance(stmt, Loop) else "") or who
+                self.body(stmt.body, inside)
                 if self.seen != before:
-                    self.body(stmt.body, stmt.origin or who)
-                if not stmt.trip:
+                    self.body(stmt.body, inside)
+                if isinstance(stmt, Loop) and not stmt.trip:
                     self._merge(before)
             elif isinstance(stmt, If):
-                self._touch(If(stmt.condition, ()), who)
+                self._touch(head(stmt), who)
                 before = self.seen
                 self.body(stmt.then, _FIRST if self.first in conjuncts(stmt.condition) else who)
                 after, self.seen = self.seen, before

@@ -99,11 +99,7 @@ def _scan(body: Body, wanted: frozenset[str], found: dict[str, Reduction], types
             _refuse_conversion(reduction, used, types)
             continue
         _refuse(expressions(stmt), wanted)
-        if isinstance(stmt, Loop):
-            _scan(stmt.body, wanted, found, types)
-        elif isinstance(stmt, If):
-            _scan(stmt.then, wanted, found, types)
-            _scan(stmt.orelse, wanted, found, types)
+        _scan(stmt.inside, wanted, found, types)
 
 
 def _refuse_conversion(reduction: Reduction, used: Sequence[Expr], types: Mapping[str, str]) -> None:

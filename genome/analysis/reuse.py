@@ -16,7 +16,7 @@ from genome.analysis.facts import Reuse
 from genome.analysis.injective import injective
 from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.scope import Scope
-from genome.analysis.trips import trips_of
+from genome.analysis.trips import UNCOUNTED, trips_of
 from genome.ir.poly import Monomial, Poly
 
 _LARGEST = 20_000  # accesses of one block that are counted one by one
@@ -29,6 +29,9 @@ def reuse(scope: Scope, accesses: tuple[Access, ...]) -> tuple[Reuse, ...]:
     """
     found: list[Reuse] = []
     for group in _groups(accesses):
+        if group[0].uncounted:
+            found += [_uncounted(group, over) for over in (*group[0].loops, "block")]
+            continue
         found += [_over_loop(group, loop, scope) for loop in group[0].loops]
         found.append(_over_block(group, scope))
     return tuple(found)
@@ -38,7 +41,7 @@ def _groups(accesses: Iterable[Access]) -> Iterator[tuple[Access, ...]]:
     groups: dict[object, list[Access]] = {}
     for access in accesses:
         if access.space is MemorySpace.GLOBAL and access.mode is AccessMode.READ and access.form is not None:
-            groups.setdefault((access.array, access.loops, access.form.terms), []).append(access)
+            groups.setdefault((access.array, access.loops, access.uncounted, access.form.terms), []).append(access)
     return (tuple(group) for group in groups.values())
 
 
@@ -55,6 +58,10 @@ def _apart(places: Sequence[Poly]) -> bool:
 def _made(group: Sequence[Access], over: str, accesses: Count, elements: Count | None, proof: Proof) -> Reuse:
     lines = tuple(sorted({access.line for access in group}))
     return Reuse(group[0].array, lines, over, accesses, elements, proof)
+
+
+def _uncounted(group: Sequence[Access], over: str) -> Reuse:
+    return _made(group, over, Count(), None, doubted(UNCOUNTED, group[0].line))
 
 
 def _over_loop(group: Sequence[Access], name: str, scope: Scope) -> Reuse:

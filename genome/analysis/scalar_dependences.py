@@ -9,7 +9,7 @@ from genome.analysis.facts import Dependence, Hazard
 from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.reductions import NotAReduction, carried_scalars, find_reductions
 from genome.ir.expr import Var, names
-from genome.ir.stmt import Assign, Body, If, Loop, Opaque, Stmt, VectorLoad, expressions, flatten, writes
+from genome.ir.stmt import Assign, Body, If, Loop, Opaque, Repeat, Stmt, VectorLoad, expressions, flatten, writes
 
 
 def scalar_dependences(loop: Loop, types: Mapping[str, str]) -> tuple[Dependence, ...]:
@@ -47,7 +47,7 @@ def _carried(loop: Loop, name: str, types: Mapping[str, str]) -> Proof:
         text = any(isinstance(stmt, Opaque) and name in (*stmt.reads, *stmt.writes) for stmt in flatten(loop.body))
         if text:
             return doubted(f"{name} is used in text that is not looked into", loop.line)
-        if any(isinstance(stmt, If | Loop) and name in _within(stmt) for stmt in loop.body):
+        if any(stmt.inside and name in _within(stmt) for stmt in loop.body):
             return doubted(f"{name} may keep the value of the iteration before", loop.line)
         return proven(f"{name} is computed from its value in the iteration before", loop.line)
     return proven(f"{name} takes up a value in every iteration, in any order ({reduction.operator})", loop.line)
@@ -78,6 +78,8 @@ class _Reach:
             if isinstance(stmt, Loop):
                 inside = self.body(stmt.body, is_set)
                 is_set = is_set or (inside and bool(stmt.trip))
+            elif isinstance(stmt, Repeat):
+                is_set = self.body(stmt.body, is_set)  # it turns at least once, and breaks end its paths
             elif isinstance(stmt, If):
                 branches = [self.body(part, is_set) for part in (stmt.then, stmt.orelse)]
                 is_set = all(branches)

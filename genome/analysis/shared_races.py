@@ -19,18 +19,22 @@ from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.scope import Scope
 from genome.analysis.trial import Runs, trial
 from genome.analysis.uniformity import Levels, agrees
-from genome.ir.stmt import Barrier, Body, If, Loop, Stmt
+from genome.ir.stmt import Barrier, Body, If, Loop, Repeat, Stmt
 
 _EFFORT = 60_000  # executions that are compared for one kernel
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two accesses that threads may make side by side; ``relation`` ties the iterations of their common loops."""
+    """Two accesses that threads may make side by side; ``relation`` ties the iterations of their common loops.
+
+    ``again`` if the second one is made in a further turn of a loop that nothing counts, should it have one.
+    """
 
     first: Access
     second: Access
     relation: Relation
+    again: bool = False
 
 
 def shared_races(levels: Levels, accesses: Sequence[Access]) -> tuple[SharedRace, ...]:
@@ -89,7 +93,7 @@ class _Judge:
         self.left -= tried.executions if tried is not None else 0
         if tried is not None and not tried.met:
             return None
-        if tried is not None and tried.sure:
+        if tried is not None and tried.sure and not pair.again:
             return proven(f"{tried.met}, and no barrier stands between", line)
         return doubted(doubt, line, "" if self.scope.block else "launch.block")
 
@@ -165,6 +169,7 @@ class _Walk:
                 self.by_statement.setdefault(access.statement, []).append(number)
         self.live: frozenset[_Live] = frozenset()
         self.position = 0
+        self.again = False
         self.pairs: list[Pair] = []
 
     def body(self, body: Body, loops: tuple[Loop, ...]) -> None:
@@ -180,6 +185,8 @@ class _Walk:
             self.live = frozenset()
         elif isinstance(stmt, Loop):
             self._loop(stmt, (*loops, stmt), numbers)
+        elif isinstance(stmt, Repeat):
+            self._repeat(stmt, loops)
         elif isinstance(stmt, If):
             self._if(stmt, loops)
 
@@ -187,7 +194,8 @@ class _Walk:
         self.live |= {_Live(number, tuple((loop.var, 0) for loop in loops))}
         for other in self.live:
             if _conflict(self.accesses[other.access], self.accesses[number]):
-                self.pairs.append(Pair(self.accesses[other.access], self.accesses[number], self._relation(other)))
+                first, second = self.accesses[other.access], self.accesses[number]
+                self.pairs.append(Pair(first, second, self._relation(other), self.again))
 
     def _relation(self, other: _Live) -> Relation:
         """Loops with the same bounds for all threads count alike in all of them."""
@@ -210,6 +218,13 @@ class _Walk:
         self._tested(numbers, loops)
         ended = _moved(self.live, stmt.var, None)
         self.live = ended if stmt.trip else before | ended
+
+    def _repeat(self, stmt: Repeat, loops: tuple[Loop, ...]) -> None:
+        start, before = self.position, self.again
+        self.body(stmt.body, loops)
+        self.position, self.again = start, True
+        self.body(stmt.body, loops)
+        self.again = before
 
     def _tested(self, numbers: Sequence[int], loops: tuple[Loop, ...]) -> None:
         """The bound is read again before every iteration."""
@@ -243,6 +258,8 @@ def always_waits(body: Body) -> bool:
         if isinstance(stmt, Barrier):
             return True
         if isinstance(stmt, Loop) and stmt.trip and always_waits(stmt.body):
+            return True
+        if isinstance(stmt, Repeat) and always_waits(stmt.body):
             return True
         if isinstance(stmt, If) and always_waits(stmt.then) and always_waits(stmt.orelse):
             return True

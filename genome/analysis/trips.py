@@ -11,7 +11,7 @@ from genome.analysis.scope import Scope
 from genome.ir.expr import Binary, Var, integer, names
 from genome.ir.kernel import AtLeast
 from genome.ir.poly import Poly, constant, poly
-from genome.ir.stmt import Loop
+from genome.ir.stmt import Loop, Repeat
 
 _HIGHEST = 3  # powers of a loop variable that are summed in closed form
 
@@ -51,6 +51,14 @@ def trips_of(loop: Loop, scope: Scope) -> Trips:
     return Trips(counted(poly(rounded)), valid)
 
 
+UNCOUNTED = "how often the loop turns is not known before it runs"
+
+
+def unknown_turns(loop: Repeat) -> Count:
+    """How often a loop that nothing counts turns: one unknown for each line."""
+    return unknown_trips(f"while_{loop.line}")
+
+
 def _at_least_zero(span: Poly) -> tuple[AtLeast, ...]:
     return () if span.constant is not None else (AtLeast(span.to_expr(), 0),)
 
@@ -78,10 +86,10 @@ def summed_over(count: Count, name: str, lower: Poly, upper: Poly) -> Count | No
     return total.over(count.denominator)
 
 
-def total_over(count: Count, loops: Sequence[Loop], scope: Scope) -> Count:
+def total_over(count: Count, loops: Sequence[Loop | Repeat], scope: Scope) -> Count:
     """The sum over a nest of loops, outermost first."""
     for loop in reversed(loops):
-        count = summed(count, loop, scope)
+        count = count * unknown_turns(loop) if isinstance(loop, Repeat) else summed(count, loop, scope)
     return count
 
 

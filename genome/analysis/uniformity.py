@@ -22,6 +22,7 @@ from genome.ir.stmt import (
     If,
     Loop,
     Opaque,
+    Repeat,
     Space,
     Stmt,
     VectorLoad,
@@ -187,6 +188,8 @@ class Levels:
                 inside = narrowest((control, self.of(lower), self.of(upper)))
                 self._add(var, inside)
                 self._body(body, inside)
+            case Repeat(body=body):  # threads that leave are not there in the turns that follow
+                self._body(body, narrowest((control, *map(self.of, stmt.exits))))
             case Decl(name=name, init=init, space=space):
                 if space is not Space.SHARED and init is not None:
                     self._add(name, narrowest((control, self.of(init))), init)

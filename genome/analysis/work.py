@@ -10,11 +10,11 @@ from genome.analysis.count import Count, whole
 from genome.analysis.facts import Work
 from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.scope import Scope
-from genome.analysis.trips import summed, trips_of
+from genome.analysis.trips import UNCOUNTED, summed, trips_of, unknown_turns
 from genome.ir.expr import Binary, Call, Expr, Index, Member, Select, Unary, children
 from genome.ir.kernel import AtLeast
 from genome.ir.print_functions import ATOMICS, PURE
-from genome.ir.stmt import Assign, Body, If, Loop, Opaque, Stmt, VectorLoad, VectorStore, expressions
+from genome.ir.stmt import Assign, Body, If, Loop, Opaque, Repeat, Stmt, VectorLoad, VectorStore, expressions
 from genome.ir.type_sizes import size_of
 from genome.ir.types import FLOAT_TYPES, infer
 
@@ -82,6 +82,8 @@ class _Counter:
         match stmt:
             case Loop():
                 return self._loop(stmt)
+            case Repeat():
+                return self._repeat(stmt)
             case If(condition=condition, then=then, orelse=orelse):
                 own = self._expr(condition)
                 return own + self._either(self.body(then), self.body(orelse), stmt.line)
@@ -109,6 +111,14 @@ class _Counter:
         self.valid.extend(trips.valid)
         parts = [summed(part, stmt, self.scope) for part in (inside.read, inside.written, inside.flops)]
         return start + test + Cost(*parts)
+
+    def _repeat(self, stmt: Repeat) -> Cost:
+        inside = self.body(stmt.body)
+        if inside == FREE:
+            return FREE
+        self.doubts.append(doubted(UNCOUNTED, stmt.line))
+        turns = unknown_turns(stmt)
+        return Cost(inside.read * turns, inside.written * turns, inside.flops * turns)
 
     def _either(self, one: Cost, other: Cost, line: int) -> Cost:
         """The cost of one of two paths: the larger one, or both where sizes decide which that is."""

@@ -22,7 +22,7 @@ from genome.ir.kernel import Kernel
 from genome.ir.node import Node
 from genome.ir.print_source import name_types
 from genome.ir.rewrite_stmt import map_exprs, map_stmts, with_fields
-from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Stmt, flatten
+from genome.ir.stmt import Body, Decl, If, Loop, LoopRole, Repeat, Stmt, flatten
 from genome.ir.types import INTEGER_TYPES, canonical, infer, join
 
 _LONG = frozenset({"long", "unsigned long", "size_t", "long long", "unsigned long long"})
@@ -107,6 +107,8 @@ class _Form:
             inside = {**depths, stmt.var: depth + 1}
             lower, upper = self._expr(stmt.lower, depths), self._expr(stmt.upper, depths)
             return with_fields(stmt, lower=lower, upper=upper, body=self.body(stmt.body, inside, depth + 1))
+        if isinstance(stmt, Repeat):
+            return with_fields(stmt, body=self.body(stmt.body, depths, depth + 1))
         if isinstance(stmt, If):
             then, orelse = self.body(stmt.then, depths, depth), self.body(stmt.orelse, depths, depth)
             return with_fields(stmt, condition=self._expr(stmt.condition, depths), then=then, orelse=orelse)

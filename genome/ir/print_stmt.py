@@ -14,11 +14,13 @@ from genome.ir.stmt import (
     Assign,
     Barrier,
     Body,
+    Break,
     Decl,
     ExprStmt,
     If,
     Loop,
     Opaque,
+    Repeat,
     Space,
     Stmt,
     VectorLoad,
@@ -83,6 +85,10 @@ class StmtPrinter:
                 return [f"{pad}{self.declaration(stmt)};"]
             case Loop():
                 return self._loop(stmt, depth)
+            case Repeat():
+                return self._repeat(stmt, depth)
+            case Break():
+                return [f"{pad}break;"]
             case If():
                 return self._if(stmt, depth)
             case Barrier():
@@ -131,13 +137,26 @@ class StmtPrinter:
         lines.append(f"{pad}for ({ctype} {loop.var} = {self.expr.text(loop.lower)}; {bound}; {step}) {{")
         return [*lines, *self.body(loop.body, depth + 1), pad + "}"]
 
+    def _repeat(self, loop: Repeat, depth: int) -> list[str]:
+        """``while (c)`` where the condition is asked for before anything else, else an endless loop."""
+        pad = INDENT * depth
+        match loop.body:
+            case (If(condition, then, (Break(),)),):
+                condition_text, body = self.expr.text(condition), then
+            case _:
+                condition_text, body = "true", loop.body
+        return [f"{pad}while ({condition_text}) {{", *self.body(body, depth + 1), pad + "}"]
+
     def _if(self, stmt: If, depth: int) -> list[str]:
         pad = INDENT * depth
         lines = [f"{pad}if ({self.expr.text(stmt.condition)}) {{", *self.body(stmt.then, depth + 1)]
         if not stmt.orelse:
             return [*lines, pad + "}"]
-        if len(stmt.orelse) == 1 and isinstance(stmt.orelse[0], If):
-            chain = self._if(stmt.orelse[0], depth)
+        if _leaves_first(stmt):
+            return [*lines, pad + "}", *self.body(stmt.orelse, depth)]
+        (first, *others) = stmt.orelse
+        if isinstance(first, If) and not others and not _leaves_first(first):
+            chain = self._if(first, depth)
             return [*lines, f"{pad}}} else {chain[0].lstrip()}", *chain[1:]]
         return [*lines, pad + "} else {", *self.body(stmt.orelse, depth + 1), pad + "}"]
 
@@ -187,6 +206,11 @@ class StmtPrinter:
             lane = ", ".join(values[number * group : (number + 1) * group])
             lines.append(f"*({vector}*)&{target} = make_{vector}({lane});")
         return lines
+
+
+def _leaves_first(stmt: If) -> bool:
+    """``if (c) { ...; break; } else ...``: needs no else."""
+    return bool(stmt.then and stmt.orelse) and isinstance(stmt.then[-1], Break)
 
 
 def _cuda_vector(element: str, width: int) -> tuple[str, int]:

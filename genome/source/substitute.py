@@ -8,8 +8,21 @@ from dataclasses import dataclass, field, replace
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Unary, Var, names, rewrite, walk
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.print_functions import PURE
-from genome.ir.rewrite_stmt import map_exprs, map_stmts
-from genome.ir.stmt import Assign, Body, Decl, If, Loop, Opaque, Space, Stmt, expressions, flatten, written_names
+from genome.ir.rewrite_stmt import head, map_exprs, map_stmts, with_bodies
+from genome.ir.stmt import (
+    Assign,
+    Body,
+    Decl,
+    If,
+    Loop,
+    Opaque,
+    Repeat,
+    Space,
+    Stmt,
+    expressions,
+    flatten,
+    written_names,
+)
 from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, canonical, infer
 from genome.source.parse_expr import plus
 from genome.variant import Target
@@ -23,8 +36,7 @@ def merge_declarations(body: Body) -> Body:
     """``int i; i = e;`` becomes ``int i = e;`` where that is the only assignment and nothing uses ``i`` in between."""
     counts: dict[str, int] = {}
     for stmt in flatten(body):
-        for name in written_names((replace(stmt, body=()),) if isinstance(stmt, Loop) else
-                                  (If(stmt.condition, ()),) if isinstance(stmt, If) else (stmt,)):  # fmt: skip
+        for name in written_names((head(stmt),)):
             counts[name] = counts.get(name, 0) + 1
     return _merge(body, counts)
 
@@ -45,11 +57,7 @@ def _merge(body: Body, counts: Mapping[str, int]) -> Body:
                 continue
         for name in _used((stmt,)) & set(waiting):
             del waiting[name]
-        if isinstance(stmt, Loop):
-            stmt = replace(stmt, body=_merge(stmt.body, counts))
-        elif isinstance(stmt, If):
-            stmt = replace(stmt, then=_merge(stmt.then, counts), orelse=_merge(stmt.orelse, counts))
-        result.append(stmt)
+        result.append(with_bodies(stmt, lambda body: _merge(body, counts)))
     return tuple(result)
 
 
@@ -121,10 +129,9 @@ def _walk(body: Body, state: _State) -> Body:
             lower, upper = _apply(stmt.lower, state), _apply(stmt.upper, state)
             state.stable.add(stmt.var)
             result.append(replace(stmt, lower=lower, upper=upper, body=_walk(stmt.body, state)))
-        elif isinstance(stmt, If):
-            condition = _apply(stmt.condition, state)
-            then, orelse = _walk(stmt.then, state), _walk(stmt.orelse, state)
-            result.append(replace(stmt, condition=condition, then=then, orelse=orelse))
+        elif isinstance(stmt, If | Repeat):
+            stmt = with_bodies(stmt, lambda body: _walk(body, state))
+            result.append(replace(stmt, condition=_apply(stmt.condition, state)) if isinstance(stmt, If) else stmt)
         elif isinstance(stmt, Decl) and stmt.ctype.endswith("*"):
             result += _pointer(stmt, state)
         elif (

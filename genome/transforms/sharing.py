@@ -23,7 +23,7 @@ from genome.ir.expr import Binary, Expr, Select, Var, accesses, integer, names
 from genome.ir.kernel import Condition, Kernel, Lanes
 from genome.ir.poly import multiple_of, poly, simplify
 from genome.ir.print_source import name_types
-from genome.ir.rewrite_stmt import map_stmts, substitute_body
+from genome.ir.rewrite_stmt import head, map_stmts, substitute_body
 from genome.ir.stmt import Assign, Barrier, Body, Decl, If, Loop, LoopRole, Opaque, Space, Stmt, flatten, written_names
 from genome.transforms.group_reduce import Group, Partial, group_reduce
 from genome.transforms.nests import NameSource
@@ -136,16 +136,16 @@ class _Sharer:
         """Computed by all lanes; what changes memory is done by lane 0."""
         inside = list(flatten((stmt,)))
         for number, first in enumerate(inside):
-            mine = touches((_head(first),), self.pointers)
+            mine = touches((head(first),), self.pointers)
             for second in inside[number + 1 :]:
-                if mine.exchanges(touches((_head(second),), self.pointers), self.lanes.no_alias):
+                if mine.exchanges(touches((head(second),), self.pointers), self.lanes.no_alias):
                     raise SharingError("elements are written and read again within one statement", self._alias_grant())
         done: list[Stmt] = []
         self._separate(touches((stmt,), self.pointers), done)
         return (*done, *map_stmts((stmt,), self._guard))
 
     def _guard(self, stmt: Stmt) -> Body:
-        if isinstance(stmt, (Loop, If)) or not touches((stmt,), self.pointers).written:
+        if stmt.inside or not touches((stmt,), self.pointers).written:
             return (stmt,)
         if isinstance(stmt, Decl):
             raise SharingError(f"{stmt.name} takes the result of an atomic")
@@ -254,10 +254,3 @@ class _Sharer:
 
 def _refused(stmt: Stmt) -> bool:
     return isinstance(stmt, (Barrier, Opaque)) or (isinstance(stmt, Decl) and stmt.space is Space.SHARED)
-
-
-def _head(stmt: Stmt) -> Stmt:
-    """A statement without the nested ones, which are looked at on their own."""
-    if isinstance(stmt, Loop):
-        return replace(stmt, body=())
-    return If(stmt.condition, ()) if isinstance(stmt, If) else stmt
