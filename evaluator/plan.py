@@ -14,7 +14,7 @@ from evaluator.result import Resources
 from genome.limits import DeviceLimits
 from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import DTYPES, ArgSpec, KernelSpec, ProblemSize, Role
-from genome.variant import Launch, Memset, Variant
+from genome.variant import Launch, Memset, Target, Variant
 
 Scalar = np.generic
 
@@ -44,12 +44,15 @@ class Call:
         alignments: Bytes that base pointers must be a multiple of, by name: at least the element size, what the
             variant asks for, and what the campaign grants to a kernel that names a wide type itself. Nobody else gets
             more than they ask for: a tight placement would see less.
+        variables: Variables of the program that are filled before the steps, outside of what is timed: each by name
+            with the buffer or the scalar that it gets. None where launches pass them.
     """
 
     steps: tuple[Memset | BoundLaunch, ...]
     buffers: Mapping[str, int]
     scratch: Mapping[str, int]
     alignments: Mapping[str, int]
+    variables: tuple[tuple[str, str | Scalar], ...] = ()
 
     @property
     def launches(self) -> tuple[BoundLaunch, ...]:
@@ -112,7 +115,9 @@ def bind(spec: KernelSpec, variant: Variant, size: ProblemSize) -> Call:
     steps = tuple(
         step if isinstance(step, Memset) else _bind_launch(spec, step, sizes, scratch) for step in variant.steps
     )
-    return Call(steps, argument_bytes(spec, size), scratch, alignments)
+    variables = tuple((arg.name, scalar_value(arg, sizes) if arg.is_scalar else arg.name) for arg in spec.variables)
+    filled = variables if variant.target is Target.CUDA else ()  # OpenCL C has none: its launches pass them
+    return Call(steps, argument_bytes(spec, size), scratch, alignments, filled)
 
 
 def _bind_launch(spec: KernelSpec, launch: Launch, sizes: Mapping[str, int], scratch: Mapping[str, int]) -> BoundLaunch:

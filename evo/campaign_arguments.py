@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ from evo.campaign_paths import existing_file
 from evo.campaign_yaml import Document, FieldPath
 from evo.nearest import nearest
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import DTYPES, ArgSpec, Initialiser, LaunchSpec, ProblemSize, Role
+from genome.spec import DTYPES, ArgSpec, Initialiser, KernelSpec, LaunchSpec, ProblemSize, Role
 
 _INIT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "uniform": ("low", "high"), "normal": ("mean", "std"), "integers": ("low", "high"), "constant": ("value",),
@@ -27,23 +28,39 @@ MAX_SIZE = 2**40
 
 
 def build_args(model: CampaignModel, document: Document) -> tuple[ArgSpec, ...]:
-    """The arguments; a scalar without a value takes the size of its own name.
+    """The arguments, then the variables of the file that the host fills.
+
+    A scalar without a value takes the size of its own name.
 
     Raises:
         CampaignError: On an unknown dtype, a name given twice, a scalar that is written, or no output at all.
     """
     sizes = {name for size in model.sizes for name in size if name != "weight"}
-    args = tuple(_argument(argument, number, sizes, document) for number, argument in enumerate(model.arguments))
+    args = tuple(
+        _argument(argument, ("arguments", number), sizes, document) for number, argument in enumerate(model.arguments)
+    )
     for number, arg in enumerate(args):
         if arg.name in [other.name for other in args[:number]]:
             raise document.error(("arguments", number, "name"), f"'{arg.name}' is given twice; keep one of them")
     if all(arg.role is Role.IN for arg in args):
         raise document.error(("arguments",), "no output: give at least one array `role: out` or `role: inout`")
-    return args
+    for name in model.constants:
+        if name in [arg.name for arg in args]:
+            raise document.error(("constants", name), f"'{name}' stands in `arguments:` too; keep one of them")
+    return args + tuple(
+        replace(
+            _argument(ArgumentModel(name=name, **dict(constant)), ("constants", name), sizes, document), variable=True
+        )
+        for name, constant in model.constants.items()
+    )
 
 
-def _argument(argument: ArgumentModel, number: int, sizes: set[str], document: Document) -> ArgSpec:
-    where: FieldPath = ("arguments", number)
+def field_of(spec: KernelSpec, arg: ArgSpec) -> FieldPath:
+    """Where an argument stands in the file."""
+    return ("constants", arg.name) if arg.variable else ("arguments", spec.args.index(arg))
+
+
+def _argument(argument: ArgumentModel, where: FieldPath, sizes: set[str], document: Document) -> ArgSpec:
     if argument.dtype not in DTYPES:
         raise document.error((*where, "dtype"), _unknown_dtype(argument.dtype))
     value = argument.value

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from evo.campaign_arguments import axis_path
+from evo.campaign_arguments import axis_path, field_of
 from evo.campaign_model import AXES
 from evo.campaign_yaml import Document, FieldPath
 from evo.nearest import nearest
@@ -32,16 +32,17 @@ def check_shapes(spec: KernelSpec, document: Document) -> None:
     Raises:
         CampaignError: At the first one that does not.
     """
-    for number, arg in enumerate(spec.args):
+    for arg in spec.args:
+        own = field_of(spec, arg)
         for axis, extent in enumerate(arg.shape):
-            shape: FieldPath = ("arguments", number, "shape", axis)
+            shape: FieldPath = (*own, "shape", axis)
             _positive(extent, shape if shape in document.lines else shape[:-1], spec.sizes, document)
         if isinstance(arg.value, SizeExpr):
-            where: FieldPath = ("arguments", number, "value")
+            where: FieldPath = (*own, "value")
             for size, value in _evaluate(arg.value, where, spec.sizes, document):
                 _check_range(arg.name, arg.dtype, value, f" at {size.label}", where, document)
         elif arg.is_scalar and isinstance(arg.value, float):
-            _check_range(arg.name, arg.dtype, arg.value, "", ("arguments", number, "value"), document)
+            _check_range(arg.name, arg.dtype, arg.value, "", (*own, "value"), document)
     for field, extents in (("domain", spec.launch.domain), ("grid", spec.launch.grid)):
         for axis, extent in enumerate(extents):
             _positive(extent, axis_path(document, field, axis), spec.sizes, document)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evo.campaign_variables import check_variables
 from evo.campaign_yaml import Document
 from evo.kernel_text import no_kernel
 from evo.nearest import nearest
@@ -40,29 +41,32 @@ def choose_entry(
 
 
 def check_signature(spec: KernelSpec, document: Document) -> None:
-    """Arguments agree with the parameters of the kernel: names, order, types, and who may write.
+    """Arguments agree with the parameters of the kernel and with the variables that the host fills: names, order,
+    types, and who may write.
 
     Raises:
         CampaignError: At the first that does not.
         SourceError: If the file cannot be read, or the kernel is cut off. A body that cannot be parsed is none.
     """
     kernel = spec_kernel(spec)
+    parameters = spec.parameters
     signature = ", ".join(param.name for param in kernel.params)
     for number, param in enumerate(kernel.params):
-        if number >= len(spec.args):
+        if number >= len(parameters):
             raise document.error(("arguments",), f"'{param.name}' is missing; {spec.entry} takes ({signature})")
-        arg = spec.args[number]
+        arg = parameters[number]
         if arg.name != param.name:
             raise document.error(
                 ("arguments", number, "name"),
                 f"expected '{param.name}', got '{arg.name}'; {spec.entry} takes ({signature}), in this order",
             )
         _check_argument(arg, param, number, document)
-    if len(spec.args) > len(kernel.params):
+    if len(parameters) > len(kernel.params):
         number = len(kernel.params)
         raise document.error(
-            ("arguments", number), f"'{spec.args[number].name}' is not a parameter; {spec.entry} takes ({signature})"
+            ("arguments", number), f"'{parameters[number].name}' is not a parameter; {spec.entry} takes ({signature})"
         )
+    check_variables(spec, kernel, document)
 
 
 def _check_argument(arg: ArgSpec, param: Param, number: int, document: Document) -> None:

@@ -129,6 +129,15 @@ class ArgumentModel(_Model):
     init: Annotated[InitModel, BeforeValidator(_kind)] | None = None
 
 
+class ConstantModel(_Model):
+    """One of ``constants:``: what the host puts into a ``__constant__`` or ``__device__`` variable of the file."""
+
+    dtype: Annotated[str, BeforeValidator(_dtype), Field(json_schema_extra={"choices": list(DTYPES)})]
+    shape: Annotated[list[Expression], BeforeValidator(_listed), Field(min_length=1, max_length=8)] | None = None
+    value: Annotated[InstanceOf[SizeExpr] | float, BeforeValidator(_scalar)] | None = None
+    init: Annotated[InitModel, BeforeValidator(_kind)] | None = None
+
+
 class LaunchModel(_Model):
     """``launch:``: a domain or a grid, and the block."""
 
@@ -235,6 +244,7 @@ class EntryModel(_Model):
     calls: Annotated[Number, Field(gt=0)] = 1.0
     kernel: Any = None
     arguments: Any = None
+    constants: Any = None
     launch: Any = None
     sizes: Any = None
     check_sizes: Any = None
@@ -260,6 +270,7 @@ class CampaignModel(_Model):
     name: Annotated[str, Field(min_length=1, max_length=120)] | None = None
     kernel: KernelModel
     arguments: Annotated[list[ArgumentModel], Field(min_length=1)]
+    constants: dict[Name, ConstantModel] = {}
     launch: LaunchModel
     sizes: Annotated[list[dict[Name, Any]], Field(min_length=1)]
     check_sizes: Annotated[list[dict[Name, Any]] | Literal["fixed"] | None, BeforeValidator(_check_sizes)] = None

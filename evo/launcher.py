@@ -11,6 +11,9 @@ from genome.sizes import SizeExpr
 from genome.spec import DTYPES, KernelSpec
 from genome.variant import GridAxis, Launch, Memset, Variant
 
+_NAMESPACE = "baseline"
+"""Around the kernel as it was, where its helpers differ from those of the evolved one."""
+
 _KERNEL_START = 'extern "C" __global__'
 _HELPERS = """\
 static inline unsigned int {blocks}(long long extent, long long tile)
@@ -28,6 +31,7 @@ class _Names:
     sizes: Mapping[str, str]
     stream: str
     extra: tuple[tuple[str, str], ...]  # (size, parameter) of sizes that no kernel argument holds
+    contents: tuple[tuple[str, str], ...]  # (variable, parameter) of variables that the host fills
     blocks: str
     fits: str
     status: str
@@ -46,14 +50,17 @@ def cuda_program(
         header: Lines of the comment on top.
 
     Returns:
-        Text with ``extern "C" cudaError_t launch_<entry>(arguments, further sizes, cudaStream_t stream)``.
+        Text with ``extern "C" cudaError_t launch_<entry>(arguments, further sizes, contents of variables, cudaStream_t
+        stream)``.
     """
     head = "\n".join(f"// {line}".rstrip() for line in header)
     names = _names(spec, params)
     old = f"{spec.entry}_baseline"
     sources = _both_sources(spec.entry, best, baseline, old)
+    inside = f"{_NAMESPACE}::" if any(f"namespace {_NAMESPACE} {{" in source for source in sources) else ""
     parts = [head, "\n".join(_includes(sources)), *sources, _HELPERS.format(blocks=names.blocks).rstrip(),
-             _baseline_launcher(spec, baseline, params, names, old), _launcher(spec, best, params, names)]  # fmt: skip
+             _baseline_launcher(spec, baseline, params, names, old, inside),
+             _launcher(spec, best, params, names)]  # fmt: skip
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
 
@@ -82,7 +89,7 @@ def _both_sources(entry: str, best: Variant, baseline: Variant, old: str) -> tup
         macros = re.findall(r"^#\s*define\s+(\w+)", helpers, re.MULTILINE)
         undefine = "\n".join(f"#undef {name}" for name in dict.fromkeys(macros))
         hoisted, kept = _hoisted(old_helpers)
-        wrapped = f"namespace baseline {{\n{kept.strip()}\n\n{original}}}\nusing baseline::{old};"
+        wrapped = f"namespace {_NAMESPACE} {{\n{kept.strip()}\n\n{original}}}\nusing {_NAMESPACE}::{old};"
         return helpers, evolved, undefine, hoisted, wrapped
     return helpers, evolved, original
 
@@ -95,7 +102,7 @@ def _hoisted(text: str) -> tuple[str, str]:
 
 
 def _names(spec: KernelSpec, params: Sequence[Param]) -> _Names:
-    taken = {param.name for param in params} | {spec.entry}
+    taken = {param.name for param in params} | {spec.entry} | {arg.name for arg in spec.variables}
 
     def fresh(base: str) -> str:
         name = base
@@ -105,15 +112,19 @@ def _names(spec: KernelSpec, params: Sequence[Param]) -> _Names:
         return name
 
     size_names = [name for name, _ in spec.sizes[0].values] if spec.sizes else []
-    held = {str(arg.value) for arg in spec.args if arg.is_scalar}
+    held = {str(arg.value) for arg in spec.parameters if arg.is_scalar}
     extra = tuple((size, fresh(size)) for size in size_names if size not in held)
     sizes = {size: fresh(f"size_{size}") for size in size_names}
-    return _Names(sizes, fresh("stream"), extra, fresh("evo_blocks"), fresh("fits"), fresh("status"))
+    contents = tuple((arg.name, fresh(f"{arg.name}_contents")) for arg in spec.variables)
+    return _Names(sizes, fresh("stream"), extra, contents, fresh("evo_blocks"), fresh("fits"), fresh("status"))
 
 
-def _baseline_launcher(spec: KernelSpec, baseline: Variant, params: Sequence[Param], names: _Names, old: str) -> str:
-    lines = [*_launch(baseline.launches[0], old, names), "return cudaGetLastError();"]
-    title = "// Launches the kernel as it was."
+def _baseline_launcher(
+    spec: KernelSpec, baseline: Variant, params: Sequence[Param], names: _Names, old: str, inside: str
+) -> str:
+    lines = _fillings(spec, names, inside)
+    lines += [*_launch(baseline.launches[0], old, names), "return cudaGetLastError();"]
+    title = "\n".join(["// Launches the kernel as it was.", *_about_contents(spec, names)])
     return "\n".join([title, *_function(f"launch_{old}", spec, params, names, lines)])
 
 
@@ -123,12 +134,33 @@ def _launcher(spec: KernelSpec, best: Variant, params: Sequence[Param], names: _
     conditions = _conditions(spec, best, names)
     if conditions:
         joint = "\n    && ".join(conditions)
-        passed = ", ".join([param.name for param in params] + [name for _, name in names.extra] + [names.stream])
+        further = [name for _, name in (*names.extra, *names.contents)]
+        passed = ", ".join([*(param.name for param in params), *further, names.stream])
         lines += [f"const bool {names.fits} = {joint};",
                   f"if (!{names.fits}) return launch_{spec.entry}_baseline({passed});"]  # fmt: skip
         title = "// Launches the evolved kernel where it applies, else the kernel as it was."
-    lines += _steps(spec, best, names)
+    lines += [*_fillings(spec, names), *_steps(spec, best, names)]
+    title = "\n".join([title, *_about_contents(spec, names)])
     return "\n".join([title, *_function(f"launch_{spec.entry}", spec, params, names, lines)])
+
+
+def _about_contents(spec: KernelSpec, names: _Names) -> list[str]:
+    return [
+        f"// {parameter}: what goes into the variable {name} first, in host or device memory; null leaves it as it is."
+        for name, parameter in names.contents
+    ]
+
+
+def _fillings(spec: KernelSpec, names: _Names, inside: str = "") -> list[str]:
+    """Copies into the variables of the file; ``inside`` is the namespace in which they stand."""
+    parameters, lines = dict(names.contents), []
+    for arg in spec.variables:
+        count = " * ".join(f"({extent.to_c(names.sizes)})" for extent in arg.shape) or "1"
+        lines.append(
+            f"if ({parameters[arg.name]}) cudaMemcpyToSymbolAsync({inside}{arg.name}, {parameters[arg.name]}, "
+            f"sizeof({DTYPES[arg.dtype][0]}) * {count}, 0, cudaMemcpyDefault, {names.stream});"
+        )
+    return lines
 
 
 def _function(name: str, spec: KernelSpec, params: Sequence[Param], names: _Names, body: Sequence[str]) -> list[str]:
@@ -140,12 +172,14 @@ def _function(name: str, spec: KernelSpec, params: Sequence[Param], names: _Name
         if re.search(rf"\b{names.sizes[size]}\b", text)
     ]
     indented = [f"  {line}" for line in "\n".join([*sizes, *body]).split("\n")]
-    return [f'extern "C" cudaError_t {name}({_parameters(params, names)})', "{", *indented, "}"]
+    return [f'extern "C" cudaError_t {name}({_parameters(spec, params, names)})', "{", *indented, "}"]
 
 
-def _parameters(params: Sequence[Param], names: _Names) -> str:
+def _parameters(spec: KernelSpec, params: Sequence[Param], names: _Names) -> str:
     texts = [f"{'const ' if p.const and p.pointer else ''}{p.ctype}{'*' if p.pointer else ''} {p.name}" for p in params]
     texts += [f"long long {parameter}" for _, parameter in names.extra]
+    dtypes = {arg.name: arg.dtype for arg in spec.variables}
+    texts += [f"const {DTYPES[dtypes[name]][0]}* {parameter}" for name, parameter in names.contents]
     return ", ".join([*texts, f"cudaStream_t {names.stream}"])
 
 
@@ -154,7 +188,7 @@ def _size_values(spec: KernelSpec, names: _Names) -> list[tuple[str, str]]:
     extra = dict(names.extra)
     values: list[tuple[str, str]] = []
     for size in names.sizes:
-        holder = next((arg.name for arg in spec.args if arg.is_scalar and str(arg.value) == size), None)
+        holder = next((arg.name for arg in spec.parameters if arg.is_scalar and str(arg.value) == size), None)
         values.append((size, holder or extra[size]))
     return values
 
@@ -166,7 +200,7 @@ def _conditions(spec: KernelSpec, best: Variant, names: _Names) -> list[str]:
     conditions = [condition.to_c(names.sizes) for condition in best.guard.conditions]
     conditions += [f"reinterpret_cast<size_t>({name}) % {by} == 0" for name, by in best.guard.alignments]
     given = dict(_size_values(spec, names))
-    for arg in spec.args:
+    for arg in spec.parameters:
         if isinstance(arg.value, SizeExpr) and given.get(str(arg.value)) != arg.name:
             conditions.append(f"{arg.name} == {arg.value.to_c(names.sizes)}")
     return conditions

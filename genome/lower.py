@@ -228,10 +228,15 @@ def _launch(spec: KernelSpec, kernel: Kernel, target: Target) -> Launch:
         entry=entry_name(kernel, target),
         grid=(grid[0], grid[1], grid[2]),
         block=block_of(spec, kernel),
-        args=tuple(arg.name for arg in spec.args),
+        args=tuple(arg.name for arg in spec.parameters) + _passed(kernel, target),
         shared_bytes=spec.launch.shared_bytes,
         static_shared_bytes=shared_bytes(kernel),
     )
+
+
+def _passed(kernel: Kernel, target: Target) -> tuple[str, ...]:
+    """Variables of the file that a launch passes: OpenCL C has none that a host could fill."""
+    return tuple(v.name for v in kernel.variables if v.given) if target is Target.OPENCL else ()
 
 
 def _blocks(domain: SizeExpr, axis: Axis) -> GridAxis:

@@ -99,7 +99,11 @@ def spec_kernel(spec: KernelSpec, macros: tuple[tuple[str, str], ...] = ()) -> K
     free = launch.domain and not launch.block_exprs and not axes
     free = free and not cooperates(kernel) and not hard_codes_block(kernel, launch.block)
     block = launch.block if free else None
-    kernel = replace(kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables)
+    filled = {arg.name for arg in spec.variables}
+    variables = tuple(replace(variable, given=variable.name in filled) for variable in kernel.variables)
+    kernel = replace(
+        kernel, axes=axes, block=block, multiples=kernel.multiples + facts, macros=tunables, variables=variables
+    )
     return kernel.require(*reach)
 
 

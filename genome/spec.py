@@ -13,11 +13,11 @@ from genome.limits import DeviceLimits
 from genome.sizes import SizeExpr
 
 DTYPES: Mapping[str, tuple[str, int]] = {
-    "float32": ("float", 4), "float64": ("double", 8), "float16": ("half", 2),
+    "float32": ("float", 4), "float64": ("double", 8), "float16": ("half", 2), "bfloat16": ("__nv_bfloat16", 2),
     "int8": ("signed char", 1), "uint8": ("unsigned char", 1), "int16": ("short", 2), "uint16": ("unsigned short", 2),
     "int32": ("int", 4), "uint32": ("unsigned int", 4), "int64": ("long long", 8), "uint64": ("unsigned long long", 8),
 }  # fmt: skip
-"""numpy dtype name -> (C type, bytes)."""
+"""Name of a dtype -> (C type, bytes). The names are numpy's; ``bfloat16``, which numpy lacks, is ml_dtypes'."""
 
 ELEMENT_BYTES: Mapping[str, int] = {ctype: size for ctype, size in DTYPES.values()}
 """C type -> bytes."""
@@ -27,6 +27,7 @@ _DTYPE_OF = {ctype: dtype for dtype, (ctype, _) in DTYPES.items()} | {
     "unsigned long": "uint64", "size_t": "uint64", "ptrdiff_t": "int64", "uint": "uint32", "bool": "uint8",
     "int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32",
     "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64", "__half": "float16", "uchar": "uint8",
+    "nv_bfloat16": "bfloat16",
 }  # fmt: skip
 
 
@@ -72,6 +73,8 @@ class ArgSpec:
         shape: Extents as expressions of sizes; empty for a scalar.
         value: A scalar's value: an expression of sizes, or a number.
         init: How an array is filled (ignored for pure outputs).
+        variable: True for a ``__constant__`` or ``__device__`` variable of the file, which the host fills instead of
+            passing it.
     """
 
     name: str
@@ -80,6 +83,7 @@ class ArgSpec:
     shape: tuple[SizeExpr, ...] = ()
     value: SizeExpr | float | None = None
     init: Initialiser = field(default_factory=Initialiser)
+    variable: bool = False
 
     @property
     def is_scalar(self) -> bool:
@@ -212,7 +216,8 @@ class Reading(StrEnum):
 class KernelSpec:
     """Everything ``lower`` and the evaluator need to know about a kernel.
 
-    A recorded search space has no ``source`` (empty text): only its tunables are genes.
+    A recorded search space has no ``source`` (empty text): only its tunables are genes. ``args`` are the parameters in
+    the order of the signature, then the variables of the file that the campaign fills.
     """
 
     name: str
@@ -233,6 +238,16 @@ class KernelSpec:
     include_dirs: tuple[str, ...] = ()
     path: str = "kernel.cu"
     reading: Reading = Reading.BOTH
+
+    @property
+    def parameters(self) -> tuple[ArgSpec, ...]:
+        """The arguments that the kernel's signature names, in its order."""
+        return tuple(arg for arg in self.args if not arg.variable)
+
+    @property
+    def variables(self) -> tuple[ArgSpec, ...]:
+        """The variables of the file that the host fills."""
+        return tuple(arg for arg in self.args if arg.variable)
 
     def arg(self, name: str) -> ArgSpec | None:
         """The argument of that name, or None."""

@@ -17,6 +17,7 @@ from evaluator.backend import BARE_BUFFERS, BackendFailure, Binary, Buffer, Byte
 from evaluator.cache import DiskCache
 from evaluator.cuda.clocks import Clocks
 from evaluator.cuda.compile import compile_variant
+from evaluator.cuda.cubin import variables
 from evaluator.cuda.discover import describe, limits_of, open_compiler, toolchain_of
 from evaluator.cuda.energy import EnergyCounter
 from evaluator.cuda.failures import cuda_calls
@@ -45,6 +46,7 @@ class LoadedModule:
         self._module = Module()
         with cuda_calls("loading the machine code"):
             self._module.load(cubin)
+        self._variables = variables(cubin)
         self._functions: dict[str, Function] = {}
         self._dynamic: dict[str, int] = {}
 
@@ -57,6 +59,10 @@ class LoadedModule:
             driver.funcSetAttribute(function.ptr, _MAX_DYNAMIC_SHARED, launch.shared_bytes)
             self._dynamic[launch.entry] = launch.shared_bytes
         return function
+
+    def variable(self, name: str) -> int:
+        """Address of a ``__constant__`` or ``__device__`` variable."""
+        return int(self._module.get_global_var(self._variables[name].symbol))
 
 
 class _Session:
@@ -171,6 +177,8 @@ class CudaBackend:
         """See ``Together.run_together``."""
         session, module = self._session(), _module(loaded)
         with cuda_calls("the launch", launch=True):
+            for fill in self._fillings(module, call, copies[0]):
+                fill()
             streams = session.together.streams(len(copies))
             calls = [
                 [self._prepare(module, step, buffers, stream) for step in call.steps]
@@ -182,6 +190,8 @@ class CudaBackend:
         """See ``Metered.energy_mj``."""
         session, module = self._session(), _module(loaded)
         with cuda_calls("the launch", launch=True):
+            for fill in self._fillings(module, call, buffers):
+                fill()
             steps = [self._prepare(module, step, buffers, session.stream) for step in call.steps]
 
         def some() -> int:
@@ -209,8 +219,9 @@ class CudaBackend:
     ) -> list[float]:
         session, module = self._session(), _module(loaded)
         with cuda_calls("the launch", launch=True):
+            fillings = self._fillings(module, call, buffers)
             steps = [self._prepare(module, step, buffers, session.stream) for step in call.steps]
-        return session.repeater.times(before, steps, count)
+        return session.repeater.times([*fillings, *before], steps, count)
 
     def _evicting(self, cap_bytes: int) -> int:
         return min(2 * max(self._info.l2_bytes, 1 << 20), cap_bytes)
@@ -229,6 +240,22 @@ class CudaBackend:
         if self._open is None:
             self._open = _Session(self._index, self._nvrtc, self._info.architecture)
         return self._open
+
+    def _fillings(self, module: LoadedModule, call: Call, buffers: Mapping[str, Buffer]) -> list[Callable[[], None]]:
+        """What fills the program's variables, on the stream that the calls wait for."""
+        stream = self._session().stream.ptr
+
+        def filling(name: str, given: str | np.generic) -> Callable[[], None]:
+            target = module.variable(name)
+            if isinstance(given, str):
+                source, nbytes = device_buffer(buffers[given]).pointer, call.buffers[given]
+                return lambda: runtime.memcpyAsync(target, source, nbytes, runtime.memcpyDeviceToDevice, stream)
+            value = np.array(given)
+            return lambda: runtime.memcpyAsync(
+                target, value.ctypes.data, value.nbytes, runtime.memcpyHostToDevice, stream
+            )
+
+        return [filling(name, given) for name, given in call.variables]
 
     def _prepare(
         self, loaded: LoadedModule, step: Memset | BoundLaunch, buffers: Mapping[str, Buffer], stream: Stream

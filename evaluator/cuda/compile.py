@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from evaluator.backend import BackendFailure, Binary
-from evaluator.cuda.cubin import Entry, complaints, parameter_sizes, read_log
+from evaluator.cuda.cubin import Entry, complaints, parameter_sizes, read_log, variables
 from evaluator.cuda.headers import header_folders
 from evaluator.cuda.nvrtc import Nvrtc
 from evaluator.cuda.occupancy import ARCHITECTURES, STATIC_SHARED
@@ -53,6 +53,8 @@ def compile_variant(
     launches = [launch for call in trials for launch in call.launches]
     for bound in launches:
         _check_parameters(bound, sizes.get(bound.entry))
+    for call in trials:
+        _check_variables(call, result.cubin)
     resources = _resources(architecture, entries, launches)
     return Binary(variant.digest(), result.cubin, variant.options, resources, result.cached)
 
@@ -87,6 +89,18 @@ def _check_parameters(launch: BoundLaunch, sizes: tuple[int, ...] | None) -> Non
         passed = _POINTER_BYTES if isinstance(argument, str) else argument.itemsize
         if passed != size:
             text = f"argument {number} of kernel '{launch.entry}' has {size} bytes, the launch passes {passed}"
+            raise BackendFailure(Status.COMPILE_ERROR, text)
+
+
+def _check_variables(call: Call, cubin: bytes) -> None:
+    """What a host fills is there, and large enough: the copy itself would not say."""
+    found = variables(cubin) if call.variables else {}
+    for name, given in call.variables:
+        needed = call.buffers[given] if isinstance(given, str) else given.itemsize
+        if name not in found:
+            raise BackendFailure(Status.COMPILE_ERROR, f"the compiled source has no variable named {name}")
+        if found[name].nbytes < needed:
+            text = f"variable '{name}' has {found[name].nbytes} bytes, the campaign fills {needed}"
             raise BackendFailure(Status.COMPILE_ERROR, text)
 
 

@@ -16,6 +16,8 @@ _LOG_LINE = re.compile(r"ptxas\s+(info|\.)\s")
 _ELF_MAGIC = b"\x7fELF\x02\x01"  # 64 bit, little endian
 _SECTION = "<IIQQQQIIQQ"  # name, type, flags, address, offset, size, link, info, alignment, entry size
 _SIZED, _PARAMETER = 4, 0x17  # EIFMT_SVAL, EIATTR_KPARAM_INFO
+_SYMBOL = "<IBBHQQ"  # name, type and binding, visibility, section, value, size
+_OBJECT = 1
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,37 @@ def parameter_sizes(cubin: bytes) -> Mapping[str, tuple[int, ...]]:
             sizes = dict(_parameters(data))
             found[name.removeprefix(".nv.info.")] = tuple(sizes[index] for index in sorted(sizes))
     return found
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A variable of the machine code: what its symbol is called, and its bytes."""
+
+    symbol: str
+    nbytes: int
+
+
+def variables(cubin: bytes) -> Mapping[str, Placed]:
+    """The ``__constant__`` and ``__device__`` variables by their names in the source, namespaces left out."""
+    contents = dict(_sections(cubin))
+    table, names = contents.get(".symtab", b""), contents.get(".strtab", b"")
+    found: dict[str, Placed] = {}
+    for start, kind, _, _, _, nbytes in struct.iter_unpack(_SYMBOL, table):
+        if kind & 0xF == _OBJECT:
+            symbol = names[start : names.index(b"\0", start)].decode(errors="replace")
+            found[_plain(symbol)] = Placed(symbol, nbytes)
+    return found
+
+
+def _plain(symbol: str) -> str:
+    """``d`` for ``_ZN2ns1dE``: the last of the names behind their lengths (the Itanium C++ ABI)."""
+    if not symbol.startswith("_ZN"):
+        return symbol
+    rest, name = symbol[3:], symbol
+    while number := re.match(r"L?(\d+)", rest):
+        end = number.end() + int(number[1])
+        name, rest = rest[number.end() : end], rest[end:]
+    return name
 
 
 def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from genome.ir.expr import Expr
 from genome.ir.node import Node, once
 from genome.ir.stmt import Body, Decl, Loop, used_names
+from genome.ir.variables import Variable
 from genome.sizes import SizeExpr
 
 
@@ -189,6 +190,7 @@ class Kernel(Node):
             qualifiers and options are genes.
         block: Threads along x, y, z where a gene changed the launch of a kernel without axes; else None.
         macros: Names and values of the tunable macros that the source uses.
+        variables: Variables of the prelude that a host fills, and that the kernel or one of its helpers uses.
     """
 
     name: str
@@ -216,6 +218,7 @@ class Kernel(Node):
     verbatim: str = ""
     block: tuple[int, int, int] | None = None
     macros: tuple[tuple[str, str], ...] = field(default=())
+    variables: tuple[Variable, ...] = ()
 
     @property
     def whole(self) -> Body:
@@ -250,5 +253,6 @@ class Kernel(Node):
     def used_names(self) -> frozenset[str]:
         """Every name that the kernel declares or uses."""
         used = {self.name, *(param.name for param in self.params), *(axis.name for axis in self.axes)}
+        used |= {variable.name for variable in self.variables}
         used |= {decl.name for decl in self.shared} | {name for name, _ in self.macros}
         return used_names(self.prologue + self.whole) | used

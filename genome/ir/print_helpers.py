@@ -9,17 +9,22 @@ from itertools import pairwise, product
 from genome.ir.print_errors import PrintError
 from genome.ir.print_opencl import translate
 from genome.ir.print_tokens import Token, closing, render, split_commas, tokenize
+from genome.ir.variables import declared_variables
 
 _SPACES = ("__global", "__local", "")
 _MAX_POINTERS = 2
 
 
 @lru_cache(maxsize=64)
-def translate_prelude(text: str) -> str:
+def translate_prelude(text: str, passed: frozenset[str] = frozenset()) -> str:
     """Types, constants and helper functions in front of a kernel, as OpenCL C.
 
     Pointer parameters of helpers have no address space in CUDA; each such helper is printed once for every space
     (``overloadable``, a Clang extension that every OpenCL compiler built on Clang has).
+
+    Args:
+        text: The prelude.
+        passed: Variables that the kernel takes as parameters (``genome.ir.print_variables``): they are not declared.
 
     Raises:
         PrintError: If OpenCL C cannot say it (templates, references).
@@ -27,7 +32,8 @@ def translate_prelude(text: str) -> str:
     types = prelude_types(text)
     parts: list[str] = []
     for item in _split([token for token in tokenize(text) if token.kind != "directive"]):
-        parts += _item(item, types)
+        if not any(variable.name in passed for variable in declared_variables(item)):
+            parts += _item(item, types)
     return "\n".join(part for part in parts if part)
 
 

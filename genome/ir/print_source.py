@@ -19,6 +19,7 @@ from genome.ir.print_opencl import translate_statement
 from genome.ir.print_standard import standard_definitions
 from genome.ir.print_stmt import INDENT, StmtPrinter
 from genome.ir.print_tokens import words
+from genome.ir.print_variables import as_parameters
 from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, writes
 from genome.ir.types import VECTOR_TYPES, canonical
 from genome.variant import Target
@@ -41,8 +42,7 @@ def print_kernel(kernel: Kernel, target: Target) -> str:
         lines += _index_lines(kernel, target)
     lines += printer.body(kernel.prologue, 1)
     lines += _guarded(kernel, printer)
-    text = "\n".join([*lines, "}"]) + "\n"
-    return _preamble(kernel, target, text) + text
+    return _complete(kernel, target, "\n".join([*lines, "}"]) + "\n")
 
 
 def kernel_text(kernel: Kernel, target: Target, body: str) -> str:
@@ -54,8 +54,15 @@ def kernel_text(kernel: Kernel, target: Target, body: str) -> str:
     if target is Target.OPENCL:
         spaces = {param.name: "__global" for param in kernel.params if param.pointer}
         body = translate_statement(body, spaces, prelude_types(kernel.prelude))
-    text = f"{_signature(kernel, target)}\n{body}\n"
-    return _preamble(kernel, target, text) + text
+    return _complete(kernel, target, f"{_signature(kernel, target)}\n{body}\n")
+
+
+def _complete(kernel: Kernel, target: Target, text: str) -> str:
+    """The kernel's text behind everything that it needs."""
+    text = _preamble(kernel, target, text) + text
+    if target is Target.CUDA:
+        return text
+    return as_parameters(text, kernel.name, [variable for variable in kernel.variables if variable.given])
 
 
 def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
@@ -77,7 +84,8 @@ def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
 
 def name_types(kernel: Kernel) -> dict[str, str]:
     """Canonical type of every variable, and of every array's elements."""
-    types = {param.name: canonical(param.ctype) for param in kernel.params}
+    types = {variable.name: canonical(variable.ctype) for variable in kernel.variables}
+    types |= {param.name: canonical(param.ctype) for param in kernel.params}
     types |= {axis.name: canonical(axis.ctype) for axis in kernel.axes}
     types |= {decl.name: canonical(decl.ctype) for decl in kernel.shared}
     for stmt in flatten(kernel.prologue + kernel.body + (kernel.tail or ())):
@@ -163,7 +171,8 @@ def _preamble(kernel: Kernel, target: Target, text: str) -> str:
         prelude = kernel.prelude + "\n\n" if kernel.prelude else ""
         head = standard_definitions(kernel.prelude + text)
         return f"{macros}{head}{prelude}"
-    prelude = translate_prelude(kernel.prelude) if kernel.prelude else ""
+    passed = frozenset(variable.name for variable in kernel.variables if variable.given)
+    prelude = translate_prelude(kernel.prelude, passed) if kernel.prelude else ""
     parts = [f"#ifndef {name}\n#define {name} {value}\n#endif" for name, value in kernel.macros]
     if DYNAMIC_SHARED in text:
         parts.append(f"#ifndef {DYNAMIC_SHARED}\n#define {DYNAMIC_SHARED} 32768\n#endif")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from genome.ir.kernel import Kernel
 from genome.source.array_params import flattened
 from genome.source.closure import Slice, slice_kernel
+from genome.source.host_variables import host_variables
 from genome.source.prelude import prelude_text
 from genome.source.preprocess import preprocess
 from genome.source.signature import launch_bounds, parameters
@@ -51,5 +52,5 @@ def open_kernel(
     item = flattened(instantiate(find_entry(found, entry, path), template_args, path), path)
     part = slice_kernel(found, item)
     kernel = Kernel(entry, parameters(item, path), (), (), launch_bounds=launch_bounds(item),
-                    prelude=prelude_text(part, pre.missing))  # fmt: skip
+                    prelude=prelude_text(part, pre.missing), variables=host_variables(part))  # fmt: skip
     return Opened(found, part, kernel, pre.missing)
