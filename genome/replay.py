@@ -165,7 +165,7 @@ def replay(spec: KernelSpec, genome: Genome, transforms: Sequence[Transform], co
     steps: list[Step] = []
     before: list[tuple[Phase, Kernel]] = []
     for phase in Phase:
-        if phase is Phase.GATHER:
+        if phase is Phase.WARPS:
             steps.append(None)  # the mapping is complete
         steps += [(transform, gene) for transform, gene in known if transform.phase is phase]
         done = progress(context, macros, tuple(steps))

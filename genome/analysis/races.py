@@ -1,10 +1,11 @@
 """Static barrier check: no shared array may be both written and read between two barriers, nor be written by two
 statements, nor be updated by atomics and touched in another way.
 
-Conservative by array: a staged tile that is written by the cooperative copy and read by the computation must have a
-barrier on both sides, around the back edge of every loop as well, and past a loop that may not run. Where lanes share
-an instance, the arrays behind pointers are judged too: an element that one lane writes may be read by another one,
-unless both accesses stand in parts of the same shared loop. A CPU device cannot show such a race.
+Conservative by array (by buffer of it, where the block agrees on that): a staged tile that is written by the
+cooperative copy and read by the computation must have a barrier on both sides, around the back edge of every loop as
+well, and past a loop that may not run. Where lanes share an instance, the arrays behind pointers are judged too: an
+element that one lane writes may be read by another one, unless both accesses stand in parts of the same shared loop. A
+CPU device cannot show such a race.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from genome.analysis.atomics import update_of
+from genome.analysis.buffers import Place, may_meet, place_of
 from genome.analysis.effects import reads_of, shared_arrays
 from genome.analysis.facts import Uniformity
 from genome.analysis.scope import make_scope
@@ -21,7 +23,21 @@ from genome.analysis.uniformity import Levels, agrees
 from genome.ir.expr import Binary, Const, Index, Var, accesses, conjuncts, names
 from genome.ir.kernel import Kernel
 from genome.ir.rewrite_stmt import head
-from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Repeat, Stmt, expressions, writes
+from genome.ir.stmt import (
+    Barrier,
+    Body,
+    Decl,
+    If,
+    Loop,
+    Opaque,
+    Repeat,
+    Stmt,
+    VectorStore,
+    expressions,
+    flatten,
+    writes,
+    written_names,
+)
 
 
 def race(kernel: Kernel, own: frozenset[str] = frozenset()) -> str | None:
@@ -45,14 +61,14 @@ def race(kernel: Kernel, own: frozenset[str] = frozenset()) -> str | None:
     return exchange.conflict
 
 
-_Seen = tuple[set[str], set[str], set[Index], set[str]]
+_Seen = tuple[set[Place], set[Place], set[Index], set[str]]
 
 
 class _State:
     def __init__(self, shared: frozenset[str], own: frozenset[str], kernel: Kernel) -> None:
         self.shared, self.own, self.kernel = shared, own, kernel
-        self.read: set[str] = set()
-        self.written: set[str] = set()
+        self.read: set[Place] = set()
+        self.written: set[Place] = set()
         self.targets: set[Index] = set()
         self.updated: set[str] = set()
         self.conflict: str | None = None
@@ -66,15 +82,24 @@ class _State:
                 self.updated.clear()
             elif isinstance(stmt, Loop | Repeat):
                 before = self._copy()
-                self.body(stmt.body)
+                self._turn(stmt)
                 if self._copy() != before:
-                    self.body(stmt.body)  # sees what the first pass left behind at the back edge
+                    self._turn(stmt)  # sees what the first pass left behind at the back edge
                 if isinstance(stmt, Loop) and not stmt.trip:
                     self._merge(before)
             elif isinstance(stmt, If):
                 self._branches(stmt)
             else:
                 self._simple(stmt)
+
+    def _turn(self, loop: Loop | Repeat) -> None:
+        """One pass through the loop, and what the next one no longer knows."""
+        self.body(loop.body)
+        changed = set(written_names(loop.body))
+        for inner in flatten((loop,)):
+            changed |= {inner.var} if isinstance(inner, Loop) else {inner.name} if isinstance(inner, Decl) else set()
+        self.read = {place.forget(changed) for place in self.read}
+        self.written = {place.forget(changed) for place in self.written}
 
     def _branches(self, stmt: If) -> None:
         self._simple(stmt)
@@ -102,8 +127,8 @@ class _State:
 
     def _simple(self, stmt: Stmt) -> None:
         if isinstance(stmt, Opaque):
-            self.read |= self.shared & set(stmt.reads)
-            self.written |= self.shared & set(stmt.writes)
+            self.read |= {Place(name) for name in self.shared & set(stmt.reads)}
+            self.written |= {Place(name) for name in self.shared & set(stmt.writes)}
         if all(self.shared.isdisjoint(names(expr)) for expr in expressions(stmt)):
             self._look()
             return
@@ -111,14 +136,16 @@ class _State:
         if update is not None and update.target.array in self.shared:
             self.updated.add(update.target.array)
             inside = (*update.target.subscripts, update.value)
-            self.read |= {access.array for expr in inside for access in accesses(expr)} & self.shared
+            self.read |= {
+                place_of(access) for expr in inside for access in accesses(expr) if access.array in self.shared
+            }
             self._look()
             return
-        targets = writes(stmt)
-        self.read |= {access.array for access in reads_of(stmt)} & self.shared
-        for target in targets:
+        self.read |= {place_of(access) for access in reads_of(stmt) if access.array in self.shared}
+        # A wide store is one access, which starts where its first element is.
+        for target in (stmt.target,) if isinstance(stmt, VectorStore) else writes(stmt):
             if isinstance(target, Index) and target.array in self.shared:
-                self.written.add(target.array)
+                self.written.add(place_of(target))
                 self._write(target)
         self._look()
 
@@ -132,9 +159,17 @@ class _State:
     def _look(self) -> None:
         if self.conflict is not None:
             return
-        both = sorted(self.read & self.written | self.updated & (self.read | self.written))
+        both = {one.array for one in self.read for other in self.written if self._meet(one, other)}
+        both |= self.updated & {place.array for place in (*self.read, *self.written)}
         if both:
-            self.conflict = both[0]
+            self.conflict = min(both)
+
+    def _meet(self, one: Place, other: Place) -> bool:
+        """True unless two accesses of the array are in different buffers, on which all threads of the block agree."""
+        if one.array != other.array or may_meet(one, other):
+            return one.array == other.array
+        buffers = (place.buffer for place in (one, other) if place.buffer is not None)
+        return not all(agrees(self.levels.of(buffer), Uniformity.BLOCK) for buffer in buffers)
 
 
 def _may_meet(one: Index, other: Index) -> bool:

@@ -24,13 +24,15 @@ class Phase(IntEnum):
 
     NORMALISE = 0  # rewrites of the user's own loops (promote an accumulator)
     MAPPING = 1  # digits of the parallel axes
-    GATHER = 2  # atomics of a block brought together
-    JAM = 3  # instance loops distributed into the body
-    LOOPS = 4  # strip-mining, unrolling
-    STAGING = 5  # shared-memory tiles
-    REGISTERS = 6  # values kept in privates
-    VECTOR = 7  # wide accesses
-    LAUNCH = 8  # qualifiers, options, macros, specialisation
+    WARPS = 2  # the order of thread digits in the linear thread index
+    GATHER = 3  # atomics of a block brought together
+    JAM = 4  # instance loops distributed into the body
+    LOOPS = 5  # strip-mining, unrolling
+    STAGING = 6  # shared-memory tiles
+    PIPELINE = 7  # copies of a tile started ahead of their use
+    REGISTERS = 8  # values kept in privates
+    VECTOR = 9  # wide accesses
+    LAUNCH = 10  # qualifiers, options, macros, specialisation
 
 
 @dataclass(frozen=True, eq=False)

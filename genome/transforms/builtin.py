@@ -9,6 +9,7 @@ from genome.transforms.cascade import Cascade
 from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
 from genome.transforms.cooperate import Cooperate
 from genome.transforms.grid_stride import GridStride
+from genome.transforms.pipeline import Pipeline
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
@@ -19,6 +20,7 @@ from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
 from genome.transforms.transpose_tile import TransposeTile
 from genome.transforms.vectorise import Vectorise
+from genome.transforms.warp_tile import WarpTile
 
 BUILTIN: tuple[Transform, ...] = (
     Macro(),
@@ -31,12 +33,14 @@ BUILTIN: tuple[Transform, ...] = (
     GridStride(),
     AxisSwap(),
     TransposeTile(),
+    WarpTile(),
     Cascade(),
     Privatise(),
     RegisterTile(),
     Strip(),
     Unroll(),
     SharedTile(),
+    Pipeline(),
     ScalarReads(),
     Vectorise(),
     Restrict(),

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
 
 from genome.analysis.effects import effects, element_type, holds_barrier
-from genome.analysis.footprint import Box, FootprintError, Range, footprint, loop_range, union
+from genome.analysis.footprint import UNIT, Box, FootprintError, Range, footprint, loop_range, union
 from genome.genes import ParamValue, Site
-from genome.ir.expr import Binary, Expr, Index, Var, accesses, integer, names, rewrite
+from genome.ir.expr import Expr, Index, accesses, names, rewrite
 from genome.ir.kernel import Kernel
-from genome.ir.poly import constant, poly
+from genome.ir.poly import constant
 from genome.ir.rewrite_stmt import map_body
 from genome.ir.stmt import (
-    Assign,
     Barrier,
     Body,
     Decl,
@@ -33,6 +31,9 @@ from genome.transforms.base import ALL_TARGETS, MOST_PAD, Context, Params, Phase
 from genome.transforms.nests import sure_reads
 from genome.transforms.sites import read_arrays
 from genome.transforms.thread_id import with_thread_id
+from genome.transforms.tile_copy import Tile, cooperative_copy, is_copy
+
+_WIDTHS = (1, 2, 4)
 
 
 class SharedTile:
@@ -42,7 +43,8 @@ class SharedTile:
     every subscript is affine with non-negative strides in the thread, instance and strip variables; the rest of it and
     all control around the region is uniform in the block; the array is not written, and nothing written in the region
     may overlap it. Blocks that are not whole run the guarded tail. Parameters: ``pad`` elements added to a row against
-    bank conflicts; ``transpose`` stores a two-dimensional tile the other way round.
+    bank conflicts; ``transpose`` stores a two-dimensional tile the other way round; ``width`` adjacent elements that a
+    thread copies at once (``vectorise`` of the array, and of the tile, then makes one access of them).
     Source: Wolf and Lam, "A data locality optimizing algorithm", PLDI 1991 (reuse); the footprint is a lattice box.
     """
 
@@ -57,23 +59,29 @@ class SharedTile:
         return tuple(Site(array, f"read.reused[{number}]") for number, array in enumerate(read_arrays(kernel)))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
-        """Paddings of 0, 1 and 4 elements, both layouts."""
-        return {"pad": (0, 1, 4), "transpose": (0, 1)}
+        """Paddings of 0, 1 and 4 elements, both layouts, copies of one element and of vectors."""
+        return {"pad": (0, 1, 4), "transpose": (0, 1), "width": _WIDTHS}
 
     def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
         """See the class."""
         pad = params.get("pad", 0)
         if not isinstance(pad, int) or not 0 <= pad <= MOST_PAD or params.get("transpose", 0) not in (0, 1):
             return Refusal("there is no such padding or layout")
+        width = params.get("width", 1)
+        if not isinstance(width, int) or width not in _WIDTHS:
+            return Refusal(f"there are no copies of {width}")
         plan = _plan(kernel, site.label, context.assumptions.no_alias)
-        return plan if isinstance(plan, Refusal) else None
+        if isinstance(plan, Refusal):
+            return plan
+        return None if plan.in_groups(width) else Refusal(f"rows of the tile are not groups of {width} elements")
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Stages the array."""
         plan = _plan(kernel, site.label, context.assumptions.no_alias)
         assert isinstance(plan, _Plan)
         staging = _Staging(kernel, site.label, context.assumptions.no_alias)
-        return staging.apply(plan, int(params.get("pad", 0)), bool(params.get("transpose", 0)))
+        layout = int(params.get("pad", 0)), bool(params.get("transpose", 0)), int(params.get("width", 1))
+        return staging.apply(plan, *layout)
 
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
@@ -94,6 +102,16 @@ class _Plan:
     reads: tuple[Index, ...]
     box: Box
     offsets: tuple[tuple[int, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Elements of the tile along each dimension of the box."""
+        reach = (max(column) for column in zip(*self.offsets, strict=True))
+        return tuple(self.box.size(d) + most for d, most in enumerate(reach))
+
+    def in_groups(self, width: int) -> bool:
+        """True if a row of the box is whole groups of that many adjacent elements."""
+        return width == 1 or (self.box.strides[-1] == UNIT and self.sizes[-1] % width == 0)
 
 
 @lru_cache(maxsize=256)
@@ -117,7 +135,7 @@ class _Staging:
         region, enclosing = self._region()
         whole = self.kernel.body if region is None else region.body
         body = self._computation(whole)
-        if holds_barrier(whole) and not any(_is_copy(stmt) for stmt in whole):
+        if holds_barrier(whole) and not any(is_copy(stmt) for stmt in whole):
             raise _Refused("the region holds a barrier of its own")
         self._refuse_effects(body)
         reads = self._reads(body)
@@ -212,12 +230,11 @@ class _Staging:
     @staticmethod
     def _computation(body: Body) -> Body:
         """The region without cooperative copies and barriers that earlier genes put there."""
-        return tuple(stmt for stmt in body if not isinstance(stmt, Barrier) and not _is_copy(stmt))
+        return tuple(stmt for stmt in body if not isinstance(stmt, Barrier) and not is_copy(stmt))
 
-    def apply(self, plan: _Plan, pad: int, transpose: bool) -> Kernel:
+    def apply(self, plan: _Plan, pad: int, transpose: bool, width: int) -> Kernel:
         kernel, thread = with_thread_id(self.kernel)
-        box = plan.box
-        sizes = [box.size(d) + max(row[d] for row in plan.offsets) for d in range(len(box.strides))]
+        box, sizes = plan.box, plan.sizes
         order = list(range(len(sizes)))
         if transpose and len(order) > 1:
             order.reverse()
@@ -226,7 +243,7 @@ class _Staging:
         dims[-1] += pad
         ctype = element_type(kernel, self.array) or "float"
         shared = Decl(name, ctype, tuple(dims), space=Space.SHARED)
-        copy = self._copy(kernel, plan, sizes, order, name, thread)
+        copy = cooperative_copy(kernel, thread, Tile(name, self.array, box, sizes, tuple(order), width))
         new = {
             read: Index(name, tuple((box.local(d) + constant(offset[d])).to_expr() for d in order))
             for read, offset in zip(plan.reads, plan.offsets, strict=True)
@@ -240,7 +257,7 @@ class _Staging:
             )
 
         def stage(body: Body) -> Body:
-            copies = tuple(stmt for stmt in body if _is_copy(stmt))
+            copies = tuple(stmt for stmt in body if is_copy(stmt))
             work = map_body(self._computation(body), redirect)
             end: Body = () if plan.region is None else (Barrier(),)
             return (*copies, copy, Barrier(), *work, *end)
@@ -249,39 +266,6 @@ class _Staging:
         if plan.region is None:
             return replace(kernel, body=stage(kernel.body))
         return replace(kernel, body=_replace_loop(kernel.body, plan.region, stage))
-
-    def _copy(self, kernel: Kernel, plan: _Plan, sizes: list[int], order: list[int], name: str, thread: str) -> Loop:
-        """Cooperative loop over the elements ``thread_id + round * threads`` of the box, unit stride fastest."""
-        threads = prod(extent for _, extent in kernel.threads)
-        total = prod(sizes)
-        counter, element = kernel.fresh(f"{self.array}_round"), kernel.fresh(f"{self.array}_element")
-        index = poly(Binary("+", Var(thread), Binary("*", Var(counter), integer(threads)))).to_expr()
-        position = _decode(Var(element), sizes)
-        address = plan.box.base
-        for stride, at in zip(plan.box.strides, position, strict=True):
-            address += stride * poly(at)
-        copy: Stmt = Assign(Index(name, tuple(position[d] for d in order)), Index(self.array, (address.to_expr(),)))
-        if total % threads:
-            copy = If(Binary("<", Var(element), integer(total)), (copy,))
-        rounds = -(-total // threads)
-        body: Body = (Decl(element, "int", init=index, const=True), copy)
-        return Loop(counter, integer(0), integer(rounds), body, role=LoopRole.COOPERATIVE,
-                    unroll=0 if rounds <= 16 else None)  # fmt: skip
-
-
-def _is_copy(stmt: Stmt) -> bool:
-    return isinstance(stmt, Loop) and stmt.role is LoopRole.COOPERATIVE
-
-
-def _decode(element: Expr, sizes: Sequence[int]) -> list[Expr]:
-    """Mixed-radix digits of the element number, the last dimension fastest."""
-    digits: list[Expr] = []
-    width = 1
-    for position, size in reversed(list(enumerate(sizes))):
-        digit = element if width == 1 else Binary("/", element, integer(width))
-        digits.append(digit if position == 0 else Binary("%", digit, integer(size)))
-        width *= size
-    return digits[::-1]
 
 
 def _replace_loop(body: Body, region: Loop, stage: Callable[[Body], Body]) -> Body:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from genome.ir.expr import Expr
 from genome.ir.kernel import Kernel
 from genome.ir.poly import Poly, variable
 from genome.ir.stmt import Decl
@@ -18,10 +19,19 @@ def with_thread_id(kernel: Kernel) -> tuple[Kernel, str]:
         width *= extent
     init = index.to_expr()
     for stmt in kernel.prologue:
-        if isinstance(stmt, Decl) and stmt.name.startswith("thread_id") and stmt.init == init:
+        if isinstance(stmt, Decl) and stmt.name.startswith("thread_id") and stmt.init in (init, launch_index(kernel)):
             return kernel, stmt.name
     name = kernel.fresh("thread_id")
     return replace(kernel, prologue=(*kernel.prologue, Decl(name, "int", init=init, const=True))), name
+
+
+def launch_index(kernel: Kernel) -> Expr:
+    """The linear thread index in terms of ``threadIdx``, whatever the thread digits of the axes are."""
+    index, width = Poly(), 1
+    for axis in sorted(kernel.axes, key=lambda axis: axis.dim):
+        index += variable(f"threadIdx.{axis.dim}").scaled(width)
+        width *= axis.block_threads
+    return index.to_expr()
 
 
 def block_threads(kernel: Kernel) -> int:

@@ -95,33 +95,43 @@ class Vectorise:
 
 def _candidates(kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign, width: int) -> list[tuple[Index, Loop]]:
     """(access, loop): reads and the store of the nest that run contiguously along one of its loops."""
-    pointers = frozenset(param.name for param in kernel.params if param.pointer)
     found: list[tuple[Index, Loop]] = []
-    for access, along in _contiguous(pointers, loops, stmt):
+    for access, along in _contiguous(_pointers(kernel), _tiles(kernel), loops, stmt):
         loop = next((loop for loop in along if loop.trip and loop.trip % width == 0), None)
         if loop is not None:
             found.append((access, loop))
     return found
 
 
+def _pointers(kernel: Kernel) -> frozenset[str]:
+    return frozenset(param.name for param in kernel.params if param.pointer)
+
+
+def _tiles(kernel: Kernel) -> frozenset[str]:
+    """Shared arrays of constant extents, which start at a vector's boundary."""
+    return frozenset(decl.name for decl in kernel.shared if decl.dims and 0 not in decl.dims)
+
+
 @lru_cache(maxsize=1024)
 def _contiguous(
-    pointers: frozenset[str], loops: tuple[Loop, ...], stmt: Assign
+    pointers: frozenset[str], tiles: frozenset[str], loops: tuple[Loop, ...], stmt: Assign
 ) -> tuple[tuple[Index, tuple[Loop, ...]], ...]:
     """Accesses of the nest, each with the loops along which its address grows by one: the same for every width."""
     stmt = plain(stmt)
     targets = (stmt.target,) if isinstance(stmt.target, Index) else ()
-    touched = [access for access in (*targets, *sure_reads(stmt.value)) if access.array in pointers]
+    touched = (*targets, *sure_reads(stmt.value))
     return tuple(
         (access, tuple(loop for loop in loops if _stride(access, loop.var) == 1))
         for access in touched
-        if len(access.subscripts) == 1
+        if access.array in tiles or (access.array in pointers and len(access.subscripts) == 1)
     )
 
 
 def _stride(access: Index, variable: str) -> int | None:
     """By how much the address grows with the variable, where that is a constant."""
-    split = poly(access.subscripts[0]).coefficient(variable)
+    if any(variable in names(subscript) for subscript in access.subscripts[:-1]):
+        return None
+    split = poly(access.subscripts[-1]).coefficient(variable)
     return None if split is None else split[0].constant
 
 
@@ -142,6 +152,8 @@ def _widen(
     store = next(((access, loop) for access, loop in mine if access == stmt.target), None)
     reads = [(access, loop) for access, loop in mine if access in sure_reads(stmt.value)]
     for access, loop in reads:
+        if access == stmt.value and _fills_privates(kernel, stmt):
+            return (_wide(loops, stmt, loop.var, width, load=True),)
         before, stmt = hoist_reads(loops, stmt, [access], ctype, source.fresh)
         declaration, copy = before
         result.append(declaration)
@@ -156,6 +168,12 @@ def _widen(
     else:
         result.append(nest(loops, stmt))
     return tuple(result)
+
+
+def _fills_privates(kernel: Kernel, stmt: Assign) -> bool:
+    target = stmt.target
+    private = isinstance(target, Index) and target.array not in _pointers(kernel) | _tiles(kernel)
+    return private and stmt.op == "="
 
 
 def _unnest(stmt: Stmt) -> tuple[tuple[Loop, ...], Assign]:
@@ -194,12 +212,15 @@ def _alignment(kernel: Kernel, access: Index, loop: Loop, width: int) -> list[Co
     """What must hold so that CUDA's wide accesses are aligned, or why that cannot be had."""
     size = ELEMENT_BYTES[element_type(kernel, access.array) or "float"]
     lanes = min(width, _CUDA_BYTES // size)
-    split = poly(access.subscripts[0]).coefficient(loop.var)
+    split = poly(access.subscripts[-1]).coefficient(loop.var)
     assert split is not None
+    tile = next((decl for decl in kernel.shared if decl.name == access.array), None)
+    if tile is not None and len(tile.dims) > 1 and tile.dims[-1] % lanes:
+        return Refusal(f"rows of {access.array} have {tile.dims[-1]} elements: they are not aligned to {lanes}")
     # Other contiguous digits (an outer instance loop, say) are checked like any term: their factor must be a multiple.
     multiples = dict(kernel.multiples)
     scalars = {param.name for param in kernel.params if not param.pointer}
-    conditions: list[Condition] = [Aligned(access.array, lanes * size)]
+    conditions: list[Condition] = [] if tile is not None else [Aligned(access.array, lanes * size)]
     for monomial, value in split[1].terms:
         if multiple_of(Poly(((monomial, value),)), multiples) % lanes == 0:
             continue
