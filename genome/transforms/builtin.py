@@ -8,8 +8,11 @@ from genome.transforms.block_shape import BlockShape
 from genome.transforms.cascade import Cascade
 from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
 from genome.transforms.cooperate import Cooperate
+from genome.transforms.fission import Fission
+from genome.transforms.fusion import Fusion
 from genome.transforms.grid_stride import GridStride
 from genome.transforms.pipeline import Pipeline
+from genome.transforms.interchange import Interchange
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
@@ -25,6 +28,9 @@ from genome.transforms.warp_tile import WarpTile
 BUILTIN: tuple[Transform, ...] = (
     Macro(),
     Promote(),
+    Interchange(),
+    Fission(),
+    Fusion(),
     Specialise(),
     Cooperate(),
     BlockShape(),

@@ -1,0 +1,121 @@
+"""Legality of the small steps: each refuses the near miss and says why, and what would grant it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from genome.genes import Gene, Genome, Site
+from genome.limits import DeviceLimits
+from genome.lower import lower
+from genome.sizes import SizeExpr
+from genome.spec import ArgSpec, Assumptions, KernelSpec, LaunchSpec, ProblemSize, Role
+from genome.transforms.builtin import BUILTIN
+from genome.variant import Target, Variant
+
+HEAD = """
+__global__ void f(const float* x, float* y, const int* at, int* count, int n, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+"""
+
+
+def spec_of(body: str, **grants: bool) -> KernelSpec:
+    size = SizeExpr("4096")
+    args = (ArgSpec("x", "float32", Role.IN, (size,)), ArgSpec("y", "float32", Role.INOUT, (size,)),
+            ArgSpec("at", "int32", Role.IN, (size,)), ArgSpec("count", "int32", Role.INOUT, (size,)),
+            ArgSpec("n", "int32", value=SizeExpr("n")), ArgSpec("m", "int32", value=SizeExpr("m")))  # fmt: skip
+    sizes = (ProblemSize((("n", 64), ("m", 8))),)
+    launch = LaunchSpec((64, 1, 1), (SizeExpr("n"),))
+    assumptions = replace(Assumptions(no_alias=True, reassociation=True), **grants)  # type: ignore[arg-type]
+    return KernelSpec("f", HEAD + body + "\n  }\n}\n", "f", args, launch, sizes, assumptions=assumptions)
+
+
+def gene(transform: str, label: str, **params: int | str) -> Gene:
+    return Gene.of(transform, Site(label, label), **params)
+
+
+def reason(spec: KernelSpec, *genes: Gene, target: Target = Target.CUDA) -> str:
+    """Why the last gene does not apply; empty if it does."""
+    variant = lower(spec, Genome(genes), BUILTIN, target, DeviceLimits())
+    assert isinstance(variant, Variant), variant
+    assert {item.gene for item in variant.skipped} <= {genes[-1]}
+    return variant.skipped[0].reason if variant.skipped else ""
+
+
+NEST = "for (int a = 0; a < m; a++) for (int b = 0; b < 8; b++) "
+LOOP = "for (int k = 1; k < m; k++) "
+NEAR_MISSES = {
+    "interchange: a dependence that runs against the inner loop": (
+        "for (int a = 1; a < 8; a++) for (int b = 0; b < 7; b++) y[a * 8 + b] = y[a * 8 + b - 7];",
+        gene("interchange", "a"), "may need what another one does to y"),
+    "interchange: an address from memory": (
+        NEST + "y[at[a]] = x[b];", gene("interchange", "a"), "may need what another one does to y"),
+    "interchange: a triangle": (
+        "for (int a = 0; a < m; a++) for (int b = 0; b < a; b++) y[i * m + b] += x[a];",
+        gene("interchange", "a"), "depends on the nest"),
+    "interchange: a bound from memory": (
+        "for (int a = 0; a < m; a++) for (int b = 0; b < at[i]; b++) y[i] += x[a];",
+        gene("interchange", "a"), "may only be computed where its loop runs"),
+    "interchange: a bound that divides": (
+        "for (int a = 0; a < m; a++) for (int b = 0; b < n / m; b++) y[i] += x[a];",
+        gene("interchange", "a"), "may only be computed where its loop runs"),
+    "interchange: the last value wins": (
+        "float last = 0.0f; " + NEST + "if (x[a * 8 + b] > 0.0f) last = x[a * 8 + b]; y[i] = last;",
+        gene("interchange", "a"), "last is carried"),
+    "interchange: an atomic": (
+        NEST + "atomicAdd(&count[a], 1);", gene("interchange", "a"), "an atomic"),
+    "interchange: a barrier": (
+        "for (int a = 0; a < m; a++) for (int b = 0; b < 8; b++) { y[i] += x[b]; __syncthreads(); }",
+        gene("interchange", "a"), "barrier"),
+    "interchange: something between the loops": (
+        "for (int a = 0; a < m; a++) { y[a] = 0.0f; for (int b = 0; b < 8; b++) y[a] += x[b]; }",
+        gene("interchange", "a"), "no site a"),
+    "fission: the second part feeds a later iteration": (
+        LOOP + "{ y[k] = y[k - 1] + x[k]; y[k] = y[k] * 2.0f; }", gene("fission", "k", at=1),
+        "may need what another one does to y"),
+    "fission: a local of the first part": (
+        LOOP + "{ float v = x[k]; y[k] = v; }", gene("fission", "k", at=1), "v ties the parts"),
+    "fission: a sum that the second part reads": (
+        "float s = 0.0f; " + LOOP + "{ s += x[k]; y[k] = s; }", gene("fission", "k", at=1), "s ties the parts"),
+    "fission: a barrier": (
+        LOOP + "{ y[k] = x[k]; __syncthreads(); y[k + m] = x[k]; }", gene("fission", "k", at=1), "barrier"),
+    "fusion: the second loop needs the end of the first": (
+        LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) y[j + m] = y[j + 1];", gene("fusion", "k"),
+        "may need what another one does to y"),
+    "fusion: a sum that the second loop uses": (
+        "float s = 0.0f; " + LOOP + "s += x[k]; for (int j = 1; j < m; j++) y[j] = s;", gene("fusion", "k"),
+        "s ties the parts"),
+    "fusion: another range": (
+        LOOP + "y[k] = x[k]; for (int j = 1; j <= m; j++) y[j + m + 1] = x[j];", gene("fusion", "k"),
+        "different ranges"),
+    "fusion: a value between them": (
+        LOOP + "y[k] = x[k]; float v = y[m - 1]; for (int j = 1; j < m; j++) y[j + m] = v;", gene("fusion", "k"),
+        "v between the loops may depend on the first"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_a_near_miss_is_refused(name: str) -> None:
+    body, tried, said = NEAR_MISSES[name]
+    assert said in reason(spec_of(body), tried)
+
+
+UNGRANTED = {
+    "interchange: overlapping arrays": (
+        NEST + "y[a * 8 + b] = x[b * m + a];", gene("interchange", "a"), "no_alias"),
+    "interchange: a sum in another order": (
+        "float s = 0.0f; " + NEST + "s += x[a * 8 + b]; y[i] = s;", gene("interchange", "a"), "reassociation"),
+    "fission: overlapping arrays": (
+        LOOP + "{ y[k] = x[k]; count[k] = k; }", gene("fission", "k", at=1), "no_alias"),
+    "fusion: overlapping arrays": (
+        LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) count[j] = at[j];", gene("fusion", "k"), "no_alias"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNGRANTED)
+def test_what_is_not_granted_is_named_and_granted_it_applies(name: str) -> None:
+    body, tried, grant = UNGRANTED[name]
+    assert f"assume.{grant}" in reason(spec_of(body, **{grant: False}), tried)
+    assert reason(spec_of(body), tried) == ""
