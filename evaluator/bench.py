@@ -12,13 +12,14 @@ from evaluator.api import EvaluatorError
 from evaluator.backend import Backend, BackendFailure, Buffer, Loaded, Placement
 from evaluator.correctness import POISONS, Verdict, judge, other_poison, poisoned
 from evaluator.defences import Defences
+from evaluator.elements import Array, host_dtype, packed, unpacked
 from evaluator.energy import Metered
-from evaluator.inputs import Array, scalars
+from evaluator.inputs import scalars
 from evaluator.oracle import widen
 from evaluator.plan import Call, array_args, output_args
 from evaluator.resident import Comparing, Preparation, Repeating
 from evaluator.result import Status
-from evaluator.screen import Screen, as_bytes, usable
+from evaluator.screen import Screen, usable
 from evaluator.tolerance import Expected, bound_for
 from genome.spec import KernelSpec, ProblemSize, Role
 
@@ -144,8 +145,8 @@ class Bench:
         return self._backend.energy_mj(loaded, call, {**self._buffers, **self._scratch}, seconds)
 
     def outputs(self) -> dict[str, Array]:
-        """Flat outputs in their dtype."""
-        return {arg.name: self._buffers[arg.name].read().view(np.dtype(arg.dtype)) for arg in output_args(self.spec)}
+        """Flat outputs, in what the host keeps their dtype in."""
+        return {arg.name: unpacked(self._buffers[arg.name].read(), arg.dtype) for arg in output_args(self.spec)}
 
     def stray(self) -> str:
         """Empty, or which canary or input the last run changed."""
@@ -157,8 +158,7 @@ class Bench:
                 return f"stray write at {where}: around {name}, {damage}"
         for arg in array_args(self.spec):
             if arg.role is Role.IN and self._defences.inputs_kept:
-                pristine = as_bytes(self._input(arg.name))
-                changed = np.count_nonzero(self._buffers[arg.name].read() != pristine)
+                changed = np.count_nonzero(self._buffers[arg.name].read() != self._pristine(arg.name))
                 if changed:
                     return f"stray write at {where}: {changed} bytes of the input {arg.name} changed"
         return ""
@@ -215,7 +215,7 @@ class Bench:
         for arg in array_args(self.spec):
             if arg.role is Role.INOUT:
                 screen, name = self._screen, arg.name
-                kept = screen.input(self._set, name, partial(self._input, name)) if screen is not None else None
+                kept = screen.input(self._set, name, partial(self._pristine, name)) if screen is not None else None
                 if kept is None:
                     return None
                 copies.append((self._buffers[arg.name], kept))
@@ -225,22 +225,24 @@ class Bench:
 
     def _fill(self, name: str, buffer: Buffer) -> None:
         """Gives an input its pristine values."""
-        if self._screen is None or not self._screen.restore(self._set, name, buffer, partial(self._input, name)):
-            buffer.write(as_bytes(self._input(name)))
+        if self._screen is None or not self._screen.restore(self._set, name, buffer, partial(self._pristine, name)):
+            buffer.write(self._pristine(name))
 
-    def _input(self, name: str) -> Array:
-        """The pristine values of an input in the set that is loaded."""
-        return self._values(self._set)[name]
+    def _pristine(self, name: str) -> Array:
+        """The bytes of an input in the set that is loaded."""
+        arg = self.spec.arg(name)
+        assert arg is not None
+        return packed(self._values(self._set)[name], arg.dtype)
 
     def _ask_checker(self, checker: Checker, outputs: Mapping[str, Array]) -> Verdict:
         """Unwritten elements are ours to see (the poison may satisfy a checker); values are the checker's."""
         for arg in output_args(self.spec):
             if arg.role is not Role.OUT:
                 continue
-            left = poisoned(outputs[arg.name], self._poison)
+            left = poisoned(outputs[arg.name], self._poison, arg.dtype)
             written = self.expected[self._set][arg.name].written
             count = int(np.count_nonzero(left if written is None else left & written))
-            if count > 0 and np.dtype(arg.dtype).kind == "f":
+            if count > 0 and host_dtype(arg.dtype).kind == "f":
                 text = f"unwritten at {self.size.label}: {count} of {left.size} elements of {arg.name}"
                 return Verdict(Status.UNWRITTEN, text, float("inf"))
         shaped = {arg.name: outputs[arg.name].reshape(arg.extent(self.size.env)) for arg in output_args(self.spec)}

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from evaluator.api import EvaluatorError
-from evaluator.inputs import SETS, Array, scalars
+from evaluator.elements import Array
+from evaluator.inputs import SETS, scalars
 from evaluator.messages import Answered, Asking, AskPlan, Refused, Setup
 from evaluator.oracle import Reference, normalise, widen
 from evaluator.process import attach

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from evaluator.api import EvaluatorError
 from evaluator.backend import Loaded, Placement
 from evaluator.bench import Bench
 from evaluator.correctness import POISONS, poisoned
+from evaluator.elements import Array
 from evaluator.fillings import tiers
-from evaluator.inputs import EXTREME, Array
+from evaluator.inputs import EXTREME
 from evaluator.plan import Call, array_args, output_args
 from evaluator.result import Status
 from evaluator.standing import Oracle, Standing
@@ -151,8 +153,10 @@ class OracleBuilder:
         for name in masks[0]:
             untouched = masks[0][name] & masks[1][name]
             written[name] = ~untouched if untouched.any() else None
-        shapes = {arg.name: arg.extent(bench.size.env) for arg in output_args(self._station.spec)}
-        return {name: Expected(values, written[name], shapes[name]) for name, values in outputs.items()}
+        return {
+            arg.name: Expected(outputs[arg.name], written[arg.name], arg.extent(bench.size.env), None, arg.dtype)
+            for arg in output_args(self._station.spec)
+        }
 
     def _run_poisoned(
         self, bench: Bench, call: Call, which: int
@@ -160,7 +164,7 @@ class OracleBuilder:
         """Outputs, and with each poison the elements that kept it; no masks if no element kept the first."""
         masks: list[dict[str, Array]] = []
         outputs: dict[str, Array] = {}
-        pure = [arg.name for arg in output_args(self._station.spec) if arg.role is Role.OUT]
+        pure = {arg.name: arg.dtype for arg in output_args(self._station.spec) if arg.role is Role.OUT}
         for poison in POISONS:
             bench.load(call, which, Placement.TIGHT, poison)
             self._station.beat("baseline", bench.size)
@@ -168,7 +172,7 @@ class OracleBuilder:
             if stray := bench.stray():
                 raise EvaluatorError(f"the kernel itself is at fault: {stray}")
             outputs = bench.outputs()
-            masks.append({name: poisoned(outputs[name], poison) for name in pure})
+            masks.append({name: poisoned(outputs[name], poison, dtype) for name, dtype in pure.items()})
             if not any(mask.any() for mask in masks[-1].values()):
                 return outputs, ({}, {})
         return outputs, masks
@@ -186,7 +190,7 @@ class OracleBuilder:
         """
         expected = own
         if right is not None:
-            expected = {name: Expected(right[name], item.written, item.shape) for name, item in own.items()}
+            expected = {name: replace(item, values=right[name]) for name, item in own.items()}
         bench.expected = (*bench.expected, expected)
         with self._station.opening.stage("opening: comparison"):
             self._station.beat("comparison", bench.size, _JUDGE_S)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.defences import Defences
-from evaluator.inputs import Array
+from evaluator.elements import Array, pattern
 from evaluator.result import Status
 from evaluator.tolerance import ALL, Bound, Expected
 
@@ -40,10 +40,15 @@ class Verdict:
     error: float = 0.0
 
 
-def poisoned(output: Array, byte: int) -> NDArray[np.bool_]:
-    """Which elements of a flat array still hold the poison, bit for bit."""
-    size = output.dtype.itemsize
-    equal: NDArray[np.bool_] = output.view(f"u{size}") == int.from_bytes(bytes([byte]) * size, "little")
+def poisoned(output: Array, byte: int, dtype: str = "") -> NDArray[np.bool_]:
+    """Which elements of a flat array still hold the poison, bit for bit. ``dtype`` is that of the argument, where it is
+    not the array's.
+    """
+    return _holds(output, pattern(byte, dtype or output.dtype.name))
+
+
+def _holds(output: Array, bits: int) -> NDArray[np.bool_]:
+    equal: NDArray[np.bool_] = output.view(f"u{output.dtype.itemsize}") == bits
     return equal
 
 
@@ -88,7 +93,7 @@ def judge(
 
     Args:
         name: Of the argument.
-        output: Flat, in the argument's dtype.
+        output: Flat, in the host's dtype for the argument.
         expected: See ``Expected``.
         bound: See ``bound_for``.
         poison: Byte that the buffer held before; None for inout and where it was not poisoned.
@@ -97,16 +102,17 @@ def judge(
         defences: What is looked at.
     """
     values, written = expected.values, expected.written
+    held = None if poison is None else pattern(poison, expected.dtype or output.dtype.name)
     if not defences.whole_output:
         output, values = output[:_SAMPLE], values[:_SAMPLE]
         written = None if written is None else written[:_SAMPLE]
     if defences.nan:
-        left = poison if defences.untouched else None
+        left = held if defences.untouched else None
         error = _glance(output, values, written, bound, left, allowed, defences.norm)
         if error is not None:
             return Verdict(error=error)
-    if written is not None and poison is not None and defences.untouched:
-        touched = ~written & ~poisoned(output, poison)
+    if written is not None and held is not None and defences.untouched:
+        touched = ~written & ~_holds(output, held)
         if touched.any():
             return _changed(name, touched, expected.shape, where)
     if written is not None:
@@ -116,7 +122,7 @@ def judge(
         errors = np.where(np.isnan(output), 0.0, errors)
     wrong = errors > allowed
     if wrong.any():
-        return _differs(name, output, expected, errors, wrong, bound, poison, where)
+        return _differs(name, output, expected, errors, wrong, bound, held, where)
     norm = norm_error(output, values, bound) if defences.norm else 0.0
     worst = max(float(errors.max(initial=0.0)), norm)
     if norm > allowed:
@@ -137,7 +143,7 @@ def _changed(name: str, touched: NDArray[np.bool_], shape: tuple[int, ...], wher
 
 
 def _glance(
-    output: Array, values: Array, written: NDArray[np.bool_] | None, bound: Bound, poison: int | None, allowed: float,
+    output: Array, values: Array, written: NDArray[np.bool_] | None, bound: Bound, held: int | None, allowed: float,
     norm: bool,
 ) -> float | None:  # fmt: skip
     """The error of an output that is right, None if it may not be; by parts that stay in the processor's cache."""
@@ -148,7 +154,7 @@ def _glance(
         x, y = output[part], values[part]
         if written is not None:
             mask = written[part]
-            if poison is not None and np.any(~mask & ~poisoned(x, poison)):
+            if held is not None and np.any(~mask & ~_holds(x, held)):
                 return None
             x, y = np.where(mask, x, 0), np.where(mask, y, 0)
         if x.dtype.kind in "iu":
@@ -183,11 +189,11 @@ def _part(x: Array, y: Array, bound: Bound) -> tuple[float, float, float, int]:
 
 def _differs(
     name: str, output: Array, expected: Expected, errors: NDArray[np.float64], wrong: NDArray[np.bool_], bound: Bound,
-    poison: int | None, where: str,
+    held: int | None, where: str,
 ) -> Verdict:  # fmt: skip
     count, total = int(wrong.sum()), output.size
     worst = int(np.argmax(np.where(wrong, errors, -1.0)))
-    if poison is not None and (untouched := wrong & poisoned(np.ascontiguousarray(output), poison)).any():
+    if held is not None and (untouched := wrong & _holds(np.ascontiguousarray(output), held)).any():
         at = _index(int(np.argmax(untouched)), expected.shape)
         text = (
             f"unwritten at {where}: {int(untouched.sum())} of {total} elements of {name} "

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.elements import BFLOAT16, host_dtype, largest, next_towards, rounded
+
 _BLOCK = 1 << 20  # elements
 _WHOLE = 0xFFFFFFFF  # of a stream for the array as a whole: no block has that number
 
@@ -38,22 +40,25 @@ class Streams:
         return self.block(_WHOLE)
 
 
-def drawn(kind: str, dtype: np.dtype[Any], count: int, params: Mapping[str, float], streams: Streams) -> NDArray[Any]:
+def drawn(kind: str, name: str, count: int, params: Mapping[str, float], streams: Streams) -> NDArray[Any]:
     """A flat array of ``count`` random values.
 
     Args:
         kind: ``uniform``, ``normal``, ``wide`` or ``integers``; see ``inputs.fill``.
-        dtype: Of the array.
+        name: Of the array's dtype.
         count: Elements.
         params: Of the initialiser.
         streams: Where the randomness comes from.
     """
-    draw = _DRAWS[kind](dtype, params)
-    values = np.empty(count, dtype)
+    draw = _DRAWS[kind](name, params)
+    values = np.empty(count, host_dtype(name))
     starts = range(0, count, _BLOCK)
 
     def fill(start: int) -> None:
-        draw(streams.block(start // _BLOCK), values[start : start + _BLOCK])
+        block = values[start : start + _BLOCK]
+        draw(streams.block(start // _BLOCK), block)
+        if name == BFLOAT16:
+            block[:] = rounded(block, name)
 
     if len(starts) <= 1:
         for start in starts:
@@ -64,11 +69,15 @@ def drawn(kind: str, dtype: np.dtype[Any], count: int, params: Mapping[str, floa
     return values
 
 
-def _uniform(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
-    if dtype.kind in "iu":
-        return _integers(dtype, params)
+def _whole(name: str) -> bool:
+    return host_dtype(name).kind in "iu"
+
+
+def _uniform(name: str, params: Mapping[str, float]) -> Draw:
+    if _whole(name):
+        return _integers(name, params)
     low, high = params.get("low", -1.0), params.get("high", 1.0)
-    below = np.nextafter(np.asarray(high, dtype), np.asarray(low, dtype))  # rounding must not reach what is left out
+    below = next_towards(high, low, name)  # rounding must not reach what is left out
 
     def draw(rng: np.random.Generator, block: NDArray[Any]) -> None:
         values = _unit(rng, block)
@@ -80,8 +89,8 @@ def _uniform(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
     return draw
 
 
-def _normal(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
-    mean, spread, whole = params.get("mean", 0.0), params.get("std", 1.0), dtype.kind in "iu"
+def _normal(name: str, params: Mapping[str, float]) -> Draw:
+    mean, spread, whole = params.get("mean", 0.0), params.get("std", 1.0), _whole(name)
 
     def draw(rng: np.random.Generator, block: NDArray[Any]) -> None:
         values = rng.standard_normal(block.size, _precision(block))
@@ -92,9 +101,10 @@ def _normal(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
     return draw
 
 
-def _integers(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
+def _integers(name: str, params: Mapping[str, float]) -> Draw:
     low, high = int(params.get("low", 0)), int(params.get("high", 100))
-    fits = dtype.kind in "iu" and np.iinfo(dtype).min <= low and high - 1 <= np.iinfo(dtype).max
+    dtype = host_dtype(name)
+    fits = _whole(name) and np.iinfo(dtype).min <= low and high - 1 <= np.iinfo(dtype).max
 
     def draw(rng: np.random.Generator, block: NDArray[Any]) -> None:
         block[:] = rng.integers(low, high, block.size, dtype if fits else np.int64)
@@ -102,9 +112,11 @@ def _integers(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
     return draw
 
 
-def _wide(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
-    whole, signed = dtype.kind in "iu", dtype.kind != "u"
+def _wide(name: str, params: Mapping[str, float]) -> Draw:
+    whole, signed = _whole(name), host_dtype(name).kind != "u"
     low, high = params.get("low", 1.0 if whole else 1e-6), params.get("high", 1e6)
+    if not whole:
+        high = min(high, largest(name))
     start, span = math.log(low), math.log(high) - math.log(low)
 
     def draw(rng: np.random.Generator, block: NDArray[Any]) -> None:
@@ -119,7 +131,7 @@ def _wide(dtype: np.dtype[Any], params: Mapping[str, float]) -> Draw:
     return draw
 
 
-_DRAWS: Mapping[str, Callable[[np.dtype[Any], Mapping[str, float]], Draw]] = {
+_DRAWS: Mapping[str, Callable[[str, Mapping[str, float]], Draw]] = {
     "uniform": _uniform, "normal": _normal, "integers": _integers, "wide": _wide,
 }  # fmt: skip
 

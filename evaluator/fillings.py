@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.elements import host_dtype, largest, rounded
 from genome.spec import ArgSpec, Initialiser
 
 _MARGIN = 2  # decades below the largest number of a dtype
@@ -40,10 +41,10 @@ def tiers(dtypes: tuple[str, ...]) -> tuple[int, ...]:
     """Exponents of ten to try for extreme magnitudes, largest first: products overflow at half of the range, sums of
     fourth powers at a quarter. Empty if no argument is floating-point.
     """
-    floats = [name for name in dtypes if np.dtype(name).kind == "f"]
+    floats = [name for name in dtypes if host_dtype(name).kind == "f"]
     if not floats:
         return ()
-    most = min(math.floor(math.log10(float(np.finfo(name).max))) for name in floats) - _MARGIN
+    most = min(math.floor(math.log10(largest(name))) for name in floats) - _MARGIN
     return tuple(exponent for share in (1, 2, 4, 8) if (exponent := most // share) >= 1)
 
 
@@ -60,15 +61,15 @@ def extreme(arg: ArgSpec, values: NDArray[Any], exponent: int, rng: np.random.Ge
     signs = rng.choice((-1.0, 1.0), values.shape)
     promise = _promise(arg.init)
     if promise is None:
-        return np.asarray(size * signs, values.dtype)
+        return rounded(size * signs, arg.dtype)
     low, high = promise
     if low < 0.0 < high or low == 0.0 or high == 0.0:
         share = np.minimum(size, 1.0 / size)  # 10**-exponent to 1
-        result = np.where(signs < 0, low, high) * share
-        return np.asarray(np.where((result < low) | (result >= high), values, result), values.dtype)
+        result = rounded(np.where(signs < 0, low, high) * share, arg.dtype)
+        return np.where((result < low) | (result >= high), values, result)
     least, most = sorted((abs(low), abs(high)))
     result = math.copysign(1.0, low) * np.exp(rng.uniform(math.log(least), math.log(most), values.shape))
-    return np.asarray(np.clip(result, low, high), values.dtype)
+    return rounded(np.clip(result, low, high), arg.dtype)
 
 
 def _promise(init: Initialiser) -> tuple[float, float] | None:

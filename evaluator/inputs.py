@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluator.api import EvaluatorError
 from evaluator.drawing import Streams, drawn
+from evaluator.elements import BFLOAT16, Array, from_bits, host_dtype, rounded
 from evaluator.fillings import extreme, perturbed
 from evaluator.plan import array_args, scalar_value
 from genome.spec import ArgSpec, KernelSpec, ProblemSize, Role
-
-Array = NDArray[Any]
 
 SETS = 2
 """Input sets of every size: each input is seen with at least two different fillings."""
@@ -43,6 +41,8 @@ def make_inputs(
 ) -> dict[str, Array]:  # fmt: skip
     """Arrays of all in and inout arguments.
 
+    Each holds values of its argument's dtype, in what the host keeps them in (see ``elements.host_dtype``).
+
     Args:
         spec: The kernel.
         size: Problem size.
@@ -61,7 +61,7 @@ def make_inputs(
         streams = Streams(seed, which, size.label, arg.name)
         values = fill(arg, arg.extent(size.env), streams)
         if which == 1 and perturb and arg.init.kind in FIXED:
-            values = perturbed(values, streams.whole())
+            values = rounded(perturbed(values, streams.whole()), arg.dtype)
         return extreme(arg, values, exponent, streams.whole()) if which == EXTREME else values
 
     arrays: dict[str, Array] = {}
@@ -84,7 +84,7 @@ def fixed_inputs(spec: KernelSpec) -> tuple[str, ...]:
 
 
 def scalars(spec: KernelSpec, size: ProblemSize) -> dict[str, np.generic]:
-    """By-value arguments at a size, in their dtype."""
+    """By-value arguments at a size, in what the host keeps their dtype in."""
     return {arg.name: scalar_value(arg, size.env) for arg in spec.args if arg.is_scalar}
 
 
@@ -93,30 +93,34 @@ def fill(arg: ArgSpec, shape: tuple[int, ...], streams: Streams) -> Array:
 
     ``uniform`` defaults to [-1, 1) for floating-point and [0, 100) for integer arguments; ``normal`` to mean 0 and
     standard deviation 1; ``wide`` has random signs and magnitudes that are uniform in their logarithm, from 1e-6 to
-    1e6; ``integers`` default to [0, 100); ``monotone`` is a sorted ``uniform``; ``arange`` and ``permutation`` run
-    from 0 over all elements in row-major order.
+    1e6 or what the dtype reaches; ``integers`` default to [0, 100); ``monotone`` is a sorted ``uniform``; ``arange``
+    and ``permutation`` run from 0 over all elements in row-major order.
     """
-    dtype, count = np.dtype(arg.dtype), prod(shape)
+    dtype, count = arg.dtype, prod(shape)
     params = dict(arg.init.params)
     match arg.init.kind:
         case "zeros":
-            return np.zeros(shape, dtype)
+            return np.zeros(shape, host_dtype(dtype))
         case "constant":
-            return np.full(shape, params.get("value", 0.0)).astype(dtype)
+            return _converted(np.full(shape, params.get("value", 0.0)), dtype)
         case "arange":
-            return np.arange(count).astype(dtype).reshape(shape)
+            return _converted(np.arange(count), dtype).reshape(shape)
         case "permutation":
-            return streams.whole().permutation(count).astype(dtype).reshape(shape)
+            return _converted(streams.whole().permutation(count), dtype).reshape(shape)
         case ("uniform" | "wide" | "normal" | "integers") as kind:
             return drawn(kind, dtype, count, params, streams).reshape(shape)
         case "monotone":
             return np.sort(drawn("uniform", dtype, count, params, streams)).reshape(shape)
         case "file":
-            return _load(arg, shape, dtype)
+            return _load(arg, shape)
     raise EvaluatorError(f"argument '{arg.name}': unknown init kind '{arg.init.kind}'; one of {', '.join(KINDS)}")
 
 
-def _load(arg: ArgSpec, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def _converted(values: Array, dtype: str) -> Array:
+    return rounded(values, dtype) if dtype == BFLOAT16 else values.astype(dtype)
+
+
+def _load(arg: ArgSpec, shape: tuple[int, ...]) -> Array:
     path = Path(arg.init.path)
     try:
         loaded = np.load(path, allow_pickle=False)
@@ -124,17 +128,19 @@ def _load(arg: ArgSpec, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     except (OSError, ValueError, KeyError) as error:
         text = f"argument '{arg.name}': cannot read {path} ({error}); give a .npy or .npz file"
         raise EvaluatorError(text) from error
-    return shaped(arg, data, shape, dtype, str(path))
+    return shaped(arg, data, shape, str(path))
 
 
 def _generated(arg: ArgSpec, size: ProblemSize, which: int, generate: Generator | None) -> Array:
     if generate is None:
         raise EvaluatorError(f"argument '{arg.name}': there is no process to run its generator in")
-    return shaped(arg, generate(arg, size, which), arg.extent(size.env), np.dtype(arg.dtype), arg.init.path)
+    return shaped(arg, generate(arg, size, which), arg.extent(size.env), arg.init.path)
 
 
-def shaped(arg: ArgSpec, data: Any, shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> Array:
-    """A user's array in an argument's dtype.
+def shaped(arg: ArgSpec, data: Any, shape: tuple[int, ...], where: str) -> Array:
+    """A user's array in an argument's dtype, rounded to nearest even.
+
+    For a bfloat16 argument uint16 are the bits of its values, as are the two bytes that ``ml_dtypes`` saves.
 
     Raises:
         EvaluatorError: If it has another shape or holds no real numbers.
@@ -142,6 +148,8 @@ def shaped(arg: ArgSpec, data: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
     array = np.asarray(data)
     if array.shape != shape:
         raise EvaluatorError(f"argument '{arg.name}': {where} has shape {array.shape}, the campaign says {shape}")
+    if arg.dtype == BFLOAT16 and (array.dtype == np.uint16 or array.dtype.str == "<V2"):
+        return from_bits(np.ascontiguousarray(array).view(np.uint16))
     if array.dtype.kind not in "fiub":
         raise EvaluatorError(f"argument '{arg.name}': {where} holds {array.dtype}; expected real numbers")
-    return np.ascontiguousarray(array, dtype)
+    return rounded(array, arg.dtype)

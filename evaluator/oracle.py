@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evaluator.api import EvaluatorError
-from evaluator.inputs import Array
+from evaluator.elements import Array, host_dtype
 from evaluator.plan import output_args
 from evaluator.process import Child, ChildDied
 from genome.spec import ArgSpec, KernelSpec, ProblemSize
@@ -142,6 +142,6 @@ def normalise(spec: KernelSpec, size: ProblemSize, value: Any, name: str) -> dic
             )
         if array.dtype.kind not in "fiub":
             raise EvaluatorError(f"{name} returned '{arg.name}' as {array.dtype}; expected real numbers")
-        integer = np.dtype(arg.dtype).kind in "iu"
+        integer = host_dtype(arg.dtype).kind in "iu"
         result[arg.name] = np.ascontiguousarray(array, arg.dtype if integer else np.float64).reshape(-1)
     return result

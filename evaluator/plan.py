@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from evaluator.api import EvaluatorError
+from evaluator.elements import device_scalar, host_dtype, largest, rounded
 from evaluator.result import Resources
 from genome.limits import DeviceLimits
 from genome.sizes import ExpressionError, SizeExpr
@@ -18,12 +19,15 @@ from genome.variant import Launch, Memset, Target, Variant
 
 Scalar = np.generic
 
-_WIDE = re.compile(r"\b(?:(?:float|double|half|u?(?:char|short|int|long|longlong))(?:2|3|4|8|16)|__align__|alignas)\b")
+_WIDE = re.compile(
+    r"\b(?:(?:float|double|(?:__)?half|(?:__)?nv_bfloat16|u?(?:char|short|int|long|longlong))(?:2|3|4|8|16)"
+    r"|__align__|alignas)\b"
+)
 
 
 @dataclass(frozen=True)
 class BoundLaunch:
-    """A launch with every number known. ``args`` are buffer names or scalars of the argument's dtype."""
+    """A launch with every number known. ``args`` are buffer names or scalars of the argument's bytes."""
 
     entry: str
     grid: tuple[int, int, int]
@@ -61,7 +65,7 @@ class Call:
 
 
 def scalar_value(arg: ArgSpec, sizes: Mapping[str, int]) -> Scalar:
-    """The value of a by-value argument in its dtype.
+    """The value of a by-value argument, in what the host keeps its dtype in.
 
     Raises:
         EvaluatorError: If it has no value, or one that the dtype cannot hold.
@@ -70,11 +74,15 @@ def scalar_value(arg: ArgSpec, sizes: Mapping[str, int]) -> Scalar:
         raise EvaluatorError(f"scalar argument '{arg.name}' has no value: give `value:` in the campaign")
     try:
         value = arg.value.evaluate(sizes) if isinstance(arg.value, SizeExpr) else arg.value
-        scalar: Scalar = np.dtype(arg.dtype).type(value)
+        host = host_dtype(arg.dtype)
+        scalar: Scalar = host.type(rounded(value, arg.dtype) if host.kind == "f" else value)
     except (ExpressionError, OverflowError, ValueError) as error:
         raise EvaluatorError(f"scalar argument '{arg.name}' ({arg.dtype}): {error}") from error
     if np.issubdtype(scalar.dtype, np.integer) and scalar != value:
         raise EvaluatorError(f"scalar argument '{arg.name}': {value} does not fit {arg.dtype}")
+    if np.isinf(scalar) and not np.isinf(value):
+        most = f"{largest(arg.dtype):g}, the largest {arg.dtype}"
+        raise EvaluatorError(f"scalar argument '{arg.name}': {value} is beyond {most}")
     return scalar
 
 
@@ -115,9 +123,13 @@ def bind(spec: KernelSpec, variant: Variant, size: ProblemSize) -> Call:
     steps = tuple(
         step if isinstance(step, Memset) else _bind_launch(spec, step, sizes, scratch) for step in variant.steps
     )
-    variables = tuple((arg.name, scalar_value(arg, sizes) if arg.is_scalar else arg.name) for arg in spec.variables)
+    variables = tuple((arg.name, _passed(arg, sizes) if arg.is_scalar else arg.name) for arg in spec.variables)
     filled = variables if variant.target is Target.CUDA else ()  # OpenCL C has none: its launches pass them
     return Call(steps, argument_bytes(spec, size), scratch, alignments, filled)
+
+
+def _passed(arg: ArgSpec, sizes: Mapping[str, int]) -> Scalar:
+    return device_scalar(scalar_value(arg, sizes), arg.dtype)
 
 
 def _bind_launch(spec: KernelSpec, launch: Launch, sizes: Mapping[str, int], scratch: Mapping[str, int]) -> BoundLaunch:
@@ -126,7 +138,7 @@ def _bind_launch(spec: KernelSpec, launch: Launch, sizes: Mapping[str, int], scr
         arg = spec.arg(name)
         if arg is None and name not in scratch:
             raise EvaluatorError(f"'{launch.entry}' is passed '{name}', which is no argument and no scratch buffer")
-        args.append(name if arg is None or not arg.is_scalar else scalar_value(arg, sizes))
+        args.append(name if arg is None or not arg.is_scalar else _passed(arg, sizes))
     x, y, z = (axis.blocks(sizes) for axis in launch.grid)
     shared = launch.shared_bytes.evaluate(sizes)
     return BoundLaunch(launch.entry, (x, y, z), launch.block, tuple(args), shared, launch.static_shared_bytes)

@@ -18,7 +18,7 @@ import numpy as np
 
 from evaluator.backend import Buffer
 from evaluator.defences import Defences
-from evaluator.inputs import Array
+from evaluator.elements import Array, host_dtype, packed
 from evaluator.plan import array_args, output_args
 from evaluator.resident import Canaries, Close, Comparing, Finding, Intact, Kept, Question, Same
 from evaluator.tolerance import Bound, Expected, bound_for
@@ -99,7 +99,7 @@ class Screen:
             if oracle is None or questions is None:
                 return None
             byte, bound = poison if arg.role is Role.OUT else None, oracle.bound
-            wide = oracle.expected.values.dtype != np.dtype(arg.dtype)
+            wide = oracle.expected.values.dtype != host_dtype(arg.dtype)
             questions.append(
                 Close(buffers[arg.name], oracle.values, oracle.written, arg.dtype, bound.rtol, bound.atol, byte, wide)
             )
@@ -153,7 +153,7 @@ class Screen:
             return oracle
         if oracle is not None:
             oracle.release()
-        values = self._device.keep(as_bytes(expected.values))
+        values = self._device.keep(packed(expected.values, dtype))
         written = None if expected.written is None else self._device.keep(as_bytes(expected.written))
         if values is None or (expected.written is not None and written is None):
             return None

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from math import prod
 from pathlib import Path
 
-import numpy as np
-
-from evaluator.inputs import Array, Generator, make_inputs
+from evaluator.elements import Array, host_dtype
+from evaluator.inputs import Generator, make_inputs
 from evaluator.store import input_file, kept
 from genome.spec import ArgSpec, KernelSpec, ProblemSize
 
@@ -21,6 +20,6 @@ def session_inputs(
 
     def keep(arg: ArgSpec, make: Callable[[], Array]) -> Array:
         path = input_file(session, size, arg.name, which, "inputs" if perturb else "inputs-as-given")
-        return kept(path, prod(arg.extent(size.env)) * np.dtype(arg.dtype).itemsize, make)
+        return kept(path, prod(arg.extent(size.env)) * host_dtype(arg.dtype).itemsize, make)
 
     return make_inputs(spec, size, seed, which, perturb=perturb, exponent=exponent, generate=generate, keep=keep)

@@ -13,7 +13,8 @@ from evaluator.api import EvaluatorError
 from evaluator.backend import Backend, Loaded, Peaks, Placement
 from evaluator.bench import Bench
 from evaluator.correctness import POISONS, Verdict
-from evaluator.inputs import EXTREME, SETS, Array, fixed_inputs, shaped
+from evaluator.elements import Array
+from evaluator.inputs import EXTREME, SETS, fixed_inputs, shaped
 from evaluator.messages import Beat, Prepared, Setup, Work
 from evaluator.oracle import Reference, ReferenceProcess
 from evaluator.plan import Call, bind, compulsory_bytes
@@ -196,7 +197,7 @@ class Station:
                 values = process.generate(arg, size, self.setup.seed + which)
             finally:
                 process.close()
-            save_array(path, shaped(arg, values, arg.extent(size.env), np.dtype(arg.dtype), arg.init.path))
+            save_array(path, shaped(arg, values, arg.extent(size.env), arg.init.path))
         loaded: Array = np.load(path, allow_pickle=False)
         return loaded
 

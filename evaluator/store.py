@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.inputs import Array
+from evaluator.elements import Array
 from evaluator.plan import output_args
 from evaluator.standing import Oracle, Standing
 from evaluator.tolerance import Expected
@@ -78,7 +78,7 @@ def load_oracle(session: Path, spec: KernelSpec, size: ProblemSize) -> Oracle:
             values = _mapped((answers if meta["answered"] else folder) / f"{which}-{position}.npy")
             mask = folder / f"{which}-{position}-written.npy"
             written = _mapped(mask) if mask.exists() else None
-            outputs[arg.name] = Expected(values, written, arg.extent(size.env), scales[arg.name])
+            outputs[arg.name] = Expected(values, written, arg.extent(size.env), scales[arg.name], arg.dtype)
         sets.append(outputs)
     errors = tuple(float(error) for error in meta["errors"])
     return Oracle(tuple(sets), errors, int(meta["exponent"]), Standing(meta["standing"]), bool(meta["answered"]))

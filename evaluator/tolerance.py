@@ -5,7 +5,8 @@ terms (Higham and Mary, "A new approach to probabilistic rounding error analysis
 float32 has u = 6e-8, so n = 2**20 terms err by about 6e-5 and ten thousand by 6e-6, while arithmetic with the 11 bits
 of half, or of inputs cut to them, errs by 2e-4 and more: the norm rule stands between the two. Where terms cancel, an
 element can be far smaller than its terms; an unset ``atol`` is therefore ``rtol`` times the root mean square of the
-oracle's array. float16 and bfloat16 are judged by their own rounding (u = 5e-4 and 2e-3). Integers are exact.
+oracle's array. float16 and bfloat16 are judged by their own rounding (11 and 8 bits of significand, u = 2**-11 and
+2**-9): 4 u by norm and 20 u by element, for the few roundings on the way to a result. Integers are exact.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.defences import Defences
-from evaluator.inputs import Array
+from evaluator.elements import Array
 from genome.spec import Tolerance
 
 ALL = Defences()
@@ -54,16 +55,18 @@ class Expected:
     """What one output must hold.
 
     Attributes:
-        values: Flat; float64 if a reference gave them, in the argument's dtype if the baseline did.
+        values: Flat; float64 if a reference gave them, in the host's dtype for the argument if the baseline did.
         written: Which elements the baseline writes; None if all.
         shape: For messages.
         known_scale: See ``scale``, where it was computed before.
+        dtype: Of the argument; empty for that of an array which holds what the device does.
     """
 
     values: Array
     written: NDArray[np.bool_] | None
     shape: tuple[int, ...]
     known_scale: float | None = None
+    dtype: str = ""
 
     @cached_property
     def scale(self) -> float:

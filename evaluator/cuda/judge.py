@@ -16,6 +16,7 @@ from evaluator.cuda.memory import DeviceBuffer
 from evaluator.cuda.nvrtc import Nvrtc
 from evaluator.resident import Canaries, Close, Finding, Intact, Kept, Question, Same
 from evaluator.result import Status
+from genome.spec import DTYPES
 
 _MOST = 64  # tasks in one go
 _WORD = 8
@@ -219,13 +220,13 @@ def _unit(first: int, second: int) -> int:
 
 def _operands(question: Close) -> tuple[np.generic, ...]:
     """Arguments of ``closeness`` but the last."""
-    buffer, dtype = device_buffer(question.buffer), np.dtype(question.dtype)
+    buffer, size = device_buffer(question.buffer), DTYPES[question.dtype][1]
     written = _kept(question.written).pointer if question.written is not None else 0
     byte = question.poison or 0
-    left = int.from_bytes(bytes([byte]) * dtype.itemsize, "little")
+    left = int.from_bytes(bytes([byte]) * size, "little")
     return (
         np.uint64(buffer.pointer), np.uint64(_kept(question.values).pointer), np.uint64(written),
-        np.uint64(buffer.nbytes // dtype.itemsize), np.int32(KINDS.get(question.dtype, EXACT + dtype.itemsize)),
+        np.uint64(buffer.nbytes // size), np.int32(KINDS.get(question.dtype, EXACT + size)),
         np.float64(question.atol), np.float64(question.rtol), np.uint64(left), np.int32(question.written is not None),
         np.int32(question.wide),
     )  # fmt: skip

@@ -15,7 +15,7 @@ COLUMNS = 6
 
 OPTIONS = ("--fmad=false",)
 
-KINDS = {"float32": 0, "float64": 1, "float16": 2}
+KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 """How ``closeness`` reads an element; integers are ``EXACT`` plus their bytes."""
 
 EXACT = 16
@@ -34,6 +34,7 @@ typedef unsigned char byte;
 #define BARRIER __syncthreads()
 #define BITS(x) ((word)__double_as_longlong(x))
 #define DOUBLE(x) __longlong_as_double((long long)(x))
+#define FLOAT(x) __uint_as_float(x)
 """
 
 OPENCL = """#pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -52,6 +53,7 @@ typedef uchar byte;
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define BITS(x) as_ulong(x)
 #define DOUBLE(x) as_double(x)
+#define FLOAT(x) as_float(x)
 """
 
 SOURCE = f"""
@@ -143,6 +145,7 @@ KERNEL inspect(GLOBAL const word *table, GLOBAL word *rows) {{
 DEVICE double element(GLOBAL const byte *x, int kind, word i) {{
   if (kind == 0) return ((GLOBAL const float *)x)[i];
   if (kind == 1) return ((GLOBAL const double *)x)[i];
+  if (kind == 3) return FLOAT((unsigned int)((GLOBAL const unsigned short *)x)[i] << 16);
   return half_to_double(((GLOBAL const unsigned short *)x)[i]);
 }}
 
@@ -160,7 +163,7 @@ KERNEL closeness(GLOBAL const byte *output, GLOBAL const byte *expected, GLOBAL 
     switch (kind) {{
       case 0: raw = ((GLOBAL const unsigned int *)output)[i]; break;
       case 1: raw = ((GLOBAL const word *)output)[i]; break;
-      case 2: raw = ((GLOBAL const unsigned short *)output)[i]; break;
+      case 2: case 3: raw = ((GLOBAL const unsigned short *)output)[i]; break;
       case EXACT + 1: raw = output[i]; break;
       case EXACT + 2: raw = ((GLOBAL const unsigned short *)output)[i]; break;
       case EXACT + 4: raw = ((GLOBAL const unsigned int *)output)[i]; break;

@@ -107,7 +107,7 @@ def test_draws_keep_their_promises_in_every_block(kind: str, dtype: str) -> None
     bounds = {"uniform": {"low": 2.0, "high": 5.0}, "normal": {"mean": 20.0, "std": 2.0},
               "wide": {"low": 1.0, "high": 100.0}, "integers": {"low": 1.0, "high": 100.0}}  # fmt: skip
     count = (1 << 20) + 1000 if dtype == "float32" else 5000
-    values = drawn(kind, np.dtype(dtype), count, bounds[kind], Streams(1, 0, "N=1", "a"))
+    values = drawn(kind, dtype, count, bounds[kind], Streams(1, 0, "N=1", "a"))
     assert values.dtype == dtype and values.size == count
     wide = values.astype(np.float64)
     match kind:
