@@ -11,8 +11,8 @@ from genome.transforms.cooperate import Cooperate
 from genome.transforms.fission import Fission
 from genome.transforms.fusion import Fusion
 from genome.transforms.grid_stride import GridStride
-from genome.transforms.pipeline import Pipeline
 from genome.transforms.interchange import Interchange
+from genome.transforms.pipeline import Pipeline
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
@@ -22,6 +22,7 @@ from genome.transforms.shared_tile import SharedTile
 from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
 from genome.transforms.transpose_tile import TransposeTile
+from genome.transforms.unroll_jam import UnrollJam
 from genome.transforms.vectorise import Vectorise
 from genome.transforms.warp_tile import WarpTile
 
@@ -31,6 +32,7 @@ BUILTIN: tuple[Transform, ...] = (
     Interchange(),
     Fission(),
     Fusion(),
+    UnrollJam(),
     Specialise(),
     Cooperate(),
     BlockShape(),

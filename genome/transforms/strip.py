@@ -22,7 +22,9 @@ from genome.transforms.sites import loop_sites
 _MOST = 1024  # iterations of a strip
 
 
-class _SplitLoop(ABC):
+class SplitLoop(ABC):
+    """A loop in strips of a constant number of iterations, and what is left over."""
+
     phase = Phase.LOOPS
     targets = ALL_TARGETS
     _neutral: tuple[int, ...] = (1,)
@@ -77,7 +79,7 @@ class _SplitLoop(ABC):
         """Unroll pragma of the inner loop."""
 
 
-class Strip(_SplitLoop):
+class Strip(SplitLoop):
     """``for k < K`` -> ``for k_outer < K step n { for k_inner < n } for k: what is left over``.
 
     Makes the constant-trip inner loop that a shared-memory tile needs. Always legal (order is kept).
@@ -99,7 +101,7 @@ class Strip(_SplitLoop):
         return f"the loop over {site.label} is cut into strips of {params['factor']}"
 
 
-class Unroll(_SplitLoop):
+class Unroll(SplitLoop):
     """``for k < K`` -> ``for k_outer < K step n { n copies of the body } for k: what is left over``.
 
     Always legal (order is kept). Parameters: ``factor`` 2 to 16; 0 unrolls a constant trip count in full.

@@ -81,6 +81,19 @@ NEAR_MISSES = {
         "float s = 0.0f; " + LOOP + "{ s += x[k]; y[k] = s; }", gene("fission", "k", at=1), "s ties the parts"),
     "fission: a barrier": (
         LOOP + "{ y[k] = x[k]; __syncthreads(); y[k + m] = x[k]; }", gene("fission", "k", at=1), "barrier"),
+    "unroll_jam: a sum over both loops": (
+        "float s = 0.0f; " + NEST + "s += x[a * 8 + b]; y[i] = s;", gene("unroll_jam", "a", factor=2), "s is carried"),
+    "unroll_jam: an iteration reads what the one before wrote": (
+        "for (int a = 1; a < m; a++) for (int b = 0; b < 8; b++) y[a * 8 + b] = 0.5f * y[a * 8 + b - 8];",
+        gene("unroll_jam", "a", factor=2), "may need what another one does to y"),
+    "unroll_jam: one element for all iterations": (
+        NEST + "y[b] += x[a];", gene("unroll_jam", "a", factor=2), "may need what another one does to y"),
+    "unroll_jam: a barrier": (
+        "for (int a = 0; a < m; a++) { for (int b = 0; b < 8; b++) y[a * 8 + b] = 0.0f; __syncthreads(); }",
+        gene("unroll_jam", "a", factor=2), "barrier"),
+    "unroll_jam: fewer iterations than copies": (
+        "for (int a = 0; a < 3; a++) for (int b = 0; b < 8; b++) y[a * 8 + b] = 0.0f;",
+        gene("unroll_jam", "a", factor=4), "only 3 iterations"),
     "fusion: the second loop needs the end of the first": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) y[j + m] = y[j + 1];", gene("fusion", "k"),
         "may need what another one does to y"),
@@ -109,6 +122,8 @@ UNGRANTED = {
         "float s = 0.0f; " + NEST + "s += x[a * 8 + b]; y[i] = s;", gene("interchange", "a"), "reassociation"),
     "fission: overlapping arrays": (
         LOOP + "{ y[k] = x[k]; count[k] = k; }", gene("fission", "k", at=1), "no_alias"),
+    "unroll_jam: overlapping arrays": (
+        NEST + "y[a * 8 + b] = x[b];", gene("unroll_jam", "a", factor=2), "no_alias"),
     "fusion: overlapping arrays": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) count[j] = at[j];", gene("fusion", "k"), "no_alias"),
 }  # fmt: skip
