@@ -87,7 +87,7 @@ def _argument(argument: ArgumentModel, where: FieldPath, sizes: set[str], docume
 
 
 def _unknown_dtype(dtype: str) -> str:
-    later = ("bfloat16", "bf16", "tf32", "float8", "float128", "complex64", "complex128")
+    later = ("tf32", "float8", "float128", "complex64", "complex128")
     if dtype.lower() in later or dtype.lower().startswith(("float8", "fp8")):
         return f"'{dtype}' is not supported yet; these are: {', '.join(DTYPES)}"
     return f"unknown dtype '{dtype}'; {nearest(dtype, DTYPES)}"

@@ -64,8 +64,11 @@ def _scalar(value: object) -> object:
     return value if isinstance(value, float) else _expression(value)
 
 
+_DTYPE_NAMES = {"float": "float32", "double": "float64", "half": "float16", "bf16": "bfloat16", "int": "int32"}
+
+
 def _dtype(value: object) -> object:
-    return {"float": "float32", "double": "float64", "half": "float16", "int": "int32"}.get(str(value), value)
+    return _DTYPE_NAMES.get(str(value), value)
 
 
 def _check_sizes(value: object) -> object:

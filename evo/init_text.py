@@ -116,7 +116,7 @@ kernel:
   # include: [include]                 # folders of included files
 
 # One entry a parameter, in the order of the signature.
-#   dtype: float32, float64, float16, int8 ... int64, uint8 ... uint64
+#   dtype: float32, float64, float16, bfloat16, int8 ... int64, uint8 ... uint64
 #   shape: extents of an array as expressions of sizes, row-major: [M, K], [2*N + 1], [(N + 15) // 16]
 #   value: of a scalar: an expression of sizes, or a number
 #   role:  in, out (written only) or inout (read and written). Written here: {outputs}

@@ -67,8 +67,9 @@ def cuda_program(
 def _includes(sources: Sequence[str]) -> list[str]:
     text = "\n".join(sources)
     lines = ["#include <cuda_runtime.h>"]
-    if re.search(r"\b(half2?|__half2?)\b", text) and "cuda_fp16.h" not in text:
-        lines.append("#include <cuda_fp16.h>")
+    for words, header in ((r"(__)?half2?", "cuda_fp16.h"), (r"(__)?nv_bfloat162?", "cuda_bf16.h")):
+        if re.search(rf"\b{words}\b", text) and header not in text:
+            lines.append(f"#include <{header}>")
     return lines
 
 

@@ -29,7 +29,7 @@ KERNEL_FEATURES = (
     "minmax",  # log2(1 + calls of min, max, fmin, fmax) / 4
     "barriers", "atomics", "shared_arrays", "private_arrays", "opaque",  # log2(1 + count) / 4
     "shared_bytes",  # log2(1 + static bytes) / 16
-    "int", "float32", "float64", "float16", "narrow",  # share of array arguments by element type
+    "int", "float32", "float64", "float16", "narrow",  # share of array arguments by element type (float16: of 16 bits)
     "inputs", "outputs", "inouts", "scalars",  # log2(1 + count) / 4
     "rank",  # largest rank of an array argument / 4
     "grid_locked",  # 1 if the launch gives a grid and no domain
@@ -64,7 +64,7 @@ def kernel_features(kernel: Kernel | None, spec: KernelSpec) -> tuple[float, ...
 def _argument_features(spec: KernelSpec) -> dict[str, float]:
     arrays = [arg for arg in spec.args if not arg.is_scalar]
     groups = {"int": ("int32", "uint32", "int64", "uint64"), "float32": ("float32",), "float64": ("float64",),
-              "float16": ("float16",), "narrow": ("int8", "uint8", "int16", "uint16")}  # fmt: skip
+              "float16": ("float16", "bfloat16"), "narrow": ("int8", "uint8", "int16", "uint16")}  # fmt: skip
     share = {name: sum(arg.dtype in dtypes for arg in arrays) / max(1, len(arrays)) for name, dtypes in groups.items()}
     roles = {"inputs": Role.IN, "outputs": Role.OUT, "inouts": Role.INOUT}
     return {

@@ -8,6 +8,7 @@ from genome.ir.expr import Expr, Var
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Assign, Body, Decl, Opaque, flatten
 from genome.source.axes import AxisFinder, uses_builtins
+from genome.source.conversions import convert_halves
 from genome.source.guards import integer_scalars, lift_guard
 from genome.source.launched import Launched, spell_out
 from genome.source.parse import Parsed
@@ -21,7 +22,7 @@ def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) 
     When a launch index is left that no axis explains, the axes stay empty and the body keeps its own indices: the
     launch geometry is then part of what the kernel means.
     """
-    merged = merge_declarations(parsed.body)
+    merged = convert_halves(merge_declarations(parsed.body), parsed.types)
     finder = AxisFinder(kernel.fresh, parsed.types)
     body = finder.inline(_forward(kernel, spell_out(merged, launched), parsed, finder, builtins=True))
     body, reached = fold_strides(body, finder.axes) if launched is not None else (body, {})

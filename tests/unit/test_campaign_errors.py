@@ -154,7 +154,7 @@ BAD = [
     ("version: 1", "version: 2", 1, "version", "write `version: 1`"),
     ("output: out", "assume: {alignment: 3}", 16, "assume.alignment", "expected one of 1, 2, 4, 8, 16, 32, 64, 128, "
      "256, got 3"),
-    ("name: A, dtype: float32", "name: A, dtype: bfloat16", 4, "arguments[0].dtype", "'bfloat16' is not supported yet"),
+    ("name: A, dtype: float32", "name: A, dtype: tf32", 4, "arguments[0].dtype", "'tf32' is not supported yet"),
     ("sizes:\n  - {M: 64, N: 48, K: 32}", "sizes: []", 13, "sizes", "expected at least 1 entry, got none"),
     ("M: 64, N: 48", "M: 2000000000000, N: 48", 14, "sizes[0].M", "below 2**40, got 2000000000000"),
     ("M: 64, N: 48", f"M: {10**30}, N: 48", 14, "sizes[0].M", "below 2**40, got a larger one"),
