@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from genome.genes import Genome
 from operators.base import AgentContext, Proposal
-from operators.choice import Want, compose
+from operators.choice import Want, compose, wanted_gene
 from operators.computation import Tile, register_tile
 from operators.memory_layout import staged_tile, wide_copies
 
@@ -69,6 +69,22 @@ def _shared_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
     return recipe
 
 
+def _kept_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
+    """Rows shared by several threads, compiled for the width at which a row stays in registers between its passes."""
+
+    def recipe(context: AgentContext, genome: Genome) -> Genome:
+        shared = _shared_rows(threads, inner, rows)(context, compose(genome, (Want("unpeel"),), context.moves))
+        for move in context.moves(shared):
+            if move.transform.name == "specialise" and all(move.domain.values()):
+                fixed = shared.with_gene(wanted_gene(move, {}))
+                if any(other.transform.name == "keep" for other in context.moves(fixed)):
+                    wide = (Want("keep"), Want("vectorise", values={"width": inner}))
+                    return compose(fixed, wide, context.moves)
+        return genome
+
+    return recipe
+
+
 def _gathered(key: str, threads: int, blocks: int, inner: int, **values: int) -> Recipe:
     """Few blocks that stride over the axis, several elements a thread, and one update a block."""
     return _around(
@@ -114,6 +130,8 @@ _CPU: tuple[Opening, ...] = (
 _GPU: tuple[Opening, ...] = (
     Opening("parallelism", "a row a block, wide", _shared_rows(256, 4)),
     Opening("parallelism", "a row a warp", _shared_rows(32, 4, rows=8)),
+    Opening("memory_layout", "a row a block, read once", _kept_rows(256, 4)),
+    Opening("memory_layout", "a row a warp, read once", _kept_rows(32, 4, rows=8)),
     Opening("parallelism", "one update a block", _gathered("cascade", 256, 8, 4)),
     Opening("memory_layout", "bins of a block's own", _gathered("privatise", 256, 4, 16, copies=4)),
     Opening("memory_layout", "stores turned in a shared tile", _transposed(256, 64, 4)),

@@ -12,6 +12,7 @@ from genome.transforms.fission import Fission
 from genome.transforms.fusion import Fusion
 from genome.transforms.grid_stride import GridStride
 from genome.transforms.interchange import Interchange
+from genome.transforms.keep import Keep
 from genome.transforms.pipeline import Pipeline
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
@@ -22,6 +23,7 @@ from genome.transforms.shared_tile import SharedTile
 from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
 from genome.transforms.transpose_tile import TransposeTile
+from genome.transforms.unpeel import Unpeel
 from genome.transforms.unroll_jam import UnrollJam
 from genome.transforms.vectorise import Vectorise
 from genome.transforms.warp_tile import WarpTile
@@ -33,6 +35,7 @@ BUILTIN: tuple[Transform, ...] = (
     Fission(),
     Fusion(),
     UnrollJam(),
+    Unpeel(),
     Specialise(),
     Cooperate(),
     BlockShape(),
@@ -50,6 +53,7 @@ BUILTIN: tuple[Transform, ...] = (
     SharedTile(),
     Pipeline(),
     ScalarReads(),
+    Keep(),
     Vectorise(),
     Restrict(),
     FastMath(),
