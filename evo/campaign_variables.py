@@ -6,14 +6,15 @@ from math import prod
 
 from evo.campaign_yaml import Document, FieldPath
 from evo.nearest import nearest
-from genome.analysis.atomics import updates
-from genome.analysis.effects import effects
+from genome.analysis.touches import surely_written
 from genome.ir.kernel import Kernel
 from genome.ir.print_tokens import tokenize
 from genome.ir.types import VECTOR_TYPES
 from genome.ir.variables import Variable
 from genome.source.constants import evaluate
 from genome.spec import ArgSpec, KernelSpec, dtype_of
+
+_UNFILLABLE = "is {} in the source: only numbers and vectors of them can be filled; make it a parameter"
 
 
 def check_variables(spec: KernelSpec, kernel: Kernel, document: Document) -> None:
@@ -23,8 +24,7 @@ def check_variables(spec: KernelSpec, kernel: Kernel, document: Document) -> Non
         CampaignError: At the first that has not.
     """
     known = {variable.name: variable for variable in kernel.variables}
-    written = {access.array for access in effects(kernel.body).stores}
-    written |= {update.target.array for update in updates(kernel.body)}
+    written = surely_written(kernel.body)
     for arg in spec.variables:
         where: FieldPath = ("constants", arg.name)
         if arg.name not in known:
@@ -43,18 +43,19 @@ def check_variables(spec: KernelSpec, kernel: Kernel, document: Document) -> Non
 
 
 def _missing(variable: Variable) -> str:
-    dtype = dtype_of(variable.ctype) or "float32"
-    shape = ", ".join(variable.dims)
-    what = f"shape: [{shape}]" if shape else "value: 1"
-    return (f"'{variable.name}' is missing: the kernel reads it, and has no initialiser for it; "
+    dtype = dtype_of(variable.ctype)
+    if dtype is None:
+        return f"'{variable.name}' {_UNFILLABLE.format(variable.ctype)}"
+    dims = [*variable.dims, *([variable.ctype[-1]] if variable.ctype in VECTOR_TYPES else [])]
+    what = f"shape: [{', '.join(dims)}]" if dims else "value: 1"
+    return (f"'{variable.name}' is missing: the kernel reads it, and the file has no initialiser for it; "
             f"add `{variable.name}: {{dtype: {dtype}, {what}}}`")  # fmt: skip
 
 
 def _check_type(arg: ArgSpec, variable: Variable, where: FieldPath, document: Document) -> None:
     expected = dtype_of(variable.ctype)
     if expected is None:
-        raise document.error(where, f"'{arg.name}' is {variable.ctype} in the source: only numbers and vectors of them "
-                                    "can be filled; make it a parameter")  # fmt: skip
+        raise document.error(where, f"'{arg.name}' {_UNFILLABLE.format(variable.ctype)}")
     if expected != arg.dtype:
         raise document.error(
             (*where, "dtype"), f"expected {expected} ('{arg.name}' is {variable.ctype} in the source), got {arg.dtype}"

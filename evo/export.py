@@ -10,7 +10,7 @@ from evo.launcher_opencl import opencl_program
 from genome.genes import Gene, Genome
 from genome.limits import DeviceLimits
 from genome.lower import lower
-from genome.replay import unpinned
+from genome.replay import spec_kernel, unpinned
 from genome.source.signature import signature
 from genome.spec import KernelSpec
 from genome.transforms.base import Transform
@@ -88,7 +88,8 @@ def best_cu(spec: KernelSpec, printed: Printed, header: Sequence[str]) -> str:
     if printed.dropped:
         lines += ["Genes that do not apply in CUDA:"]
         lines += [f"  {item.gene.transform} at {item.gene.site.label}: {item.reason}" for item in printed.dropped]
-    return cuda_program(spec, printed.best, printed.baseline, params, lines)
+    variables = spec_kernel(spec).variables if spec.variables else ()
+    return cuda_program(spec, printed.best, printed.baseline, params, lines, variables)
 
 
 def best_cl(printed: Printed, header: Sequence[str]) -> str:

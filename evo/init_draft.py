@@ -12,9 +12,11 @@ from typing import Any
 from evo.init_shapes import Positions, Shape, blocks_alone, positions, shapes, size_text
 from genome.analysis.atomics import updates
 from genome.analysis.effects import effects
+from genome.analysis.touches import surely_written
 from genome.ir.expr import accesses
 from genome.ir.kernel import Kernel, Param
 from genome.ir.stmt import Assign, flatten
+from genome.ir.variables import Variable
 from genome.limits import DeviceLimits
 from genome.source.frontend import SourceError, parse_kernel
 from genome.source.template_guess import Guess, guess_arguments
@@ -42,6 +44,7 @@ class Draft:
         unsure: True where the domain is a guess.
         updated: Arrays that atomics update.
         alone: Launch dimensions along which a block has a number of its own: the launch is then a grid.
+        variables: Variables of the file that the host fills, and that the kernel uses.
     """
 
     source: str
@@ -57,6 +60,7 @@ class Draft:
     unsure: bool = False
     alone: tuple[str, ...] = ()
     updated: frozenset[str] = frozenset()
+    variables: tuple[Variable, ...] = ()
 
     @property
     def grid(self) -> tuple[str, ...]:
@@ -93,7 +97,7 @@ def draft(
     return Draft(
         shown, entry, kernel.params, sizes, domain, _read(kernel), shapes(kernel, where, sizes), _block(where, single),
         given, guessed, unsure, alone,
-        frozenset(update.target.array for update in updates(kernel.body)),
+        frozenset(update.target.array for update in updates(kernel.body)), _filled(kernel),
     )  # fmt: skip
 
 
@@ -123,6 +127,12 @@ def _block(where: Positions, single: Set[str]) -> tuple[int, ...]:
     guessed = {dim: 1 if dim in single else next(usual) for dim in "xyz"[: where.dims]}
     read = tuple(where.threads.get(dim, threads) for dim, threads in guessed.items())
     return read if prod(read) <= DeviceLimits().max_threads else tuple(guessed.values())
+
+
+def _filled(kernel: Kernel) -> tuple[Variable, ...]:
+    """Variables that the host fills; those that the kernel writes are none."""
+    written = surely_written(kernel.body)
+    return tuple(variable for variable in kernel.variables if variable.name not in written)
 
 
 def _read(kernel: Kernel) -> frozenset[str]:

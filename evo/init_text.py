@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from evo.init_draft import Draft
 from evo.init_shapes import Shape
 from genome.ir.kernel import Param
+from genome.ir.types import VECTOR_TYPES
+from genome.ir.variables import Variable
 from genome.spec import DTYPES, dtype_of
 
 SIZE_PLACEHOLDER = "FILL_IN"
@@ -26,6 +28,7 @@ def campaign_text(found: Draft, others: Sequence[str] = ()) -> str:
         entry=found.entry,
         source=_quoted(found.source),
         arguments=arguments,
+        constants=_constants(found),
         template=_template_text(found),
         launch=_launch_text(found, sizes),
         block=_per_axis(tuple(map(str, found.block))),
@@ -94,6 +97,31 @@ def _argument(param: Param, found: Draft) -> str:
     return f"  - {{name: {param.name}, dtype: {dtype}, value: {value}}}{_remark(notes)}"
 
 
+def _constants(found: Draft) -> str:
+    """What the host puts into variables of the file; empty where the kernel uses none."""
+    if not found.variables:
+        return ""
+    lines = [
+        "",
+        "# Variables of the file that the host fills, by name: a number has a `value:`, an array a `shape:` and,",
+        "# as an argument may have, an `init:`.",
+        "constants:",
+    ]
+    return "\n".join([*lines, *map(_constant, found.variables)]) + "\n"
+
+
+def _constant(variable: Variable) -> str:
+    dtype = dtype_of(variable.ctype)
+    notes = [] if dtype else [f"{variable.ctype} in the file, which cannot be filled: make it a parameter"]
+    dims = list(variable.dims)
+    if variable.ctype in VECTOR_TYPES:
+        dims.append(variable.ctype[-1])
+    unknown = [extent for extent in dims if not extent.isdigit()]
+    notes += [f"{unknown[0]} is not known here: put in a number"] if unknown else []
+    what = f"shape: [{', '.join(dims)}]" if dims else "value: 1"
+    return f"  {variable.name}: {{dtype: {dtype or 'float32'}, {what}}}{_remark(notes)}"
+
+
 def _remark(notes: Sequence[str]) -> str:
     return f" # {'; '.join(notes)}" if notes else ""
 
@@ -125,7 +153,7 @@ kernel:
 # The shapes below are read off the kernel's subscripts: look them over.
 arguments:
 {arguments}
-
+{constants}
 launch:
 {launch}
   block: {{{block}}}

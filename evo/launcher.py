@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from genome.ir.kernel import Param
+from genome.ir.variables import Variable
 from genome.sizes import SizeExpr
 from genome.spec import DTYPES, KernelSpec
 from genome.variant import GridAxis, Launch, Memset, Variant
@@ -32,14 +33,16 @@ class _Names:
     stream: str
     extra: tuple[tuple[str, str], ...]  # (size, parameter) of sizes that no kernel argument holds
     contents: tuple[tuple[str, str], ...]  # (variable, parameter) of variables that the host fills
+    scopes: Mapping[str, str]  # variable -> the namespaces in front of it
     blocks: str
     fits: str
     status: str
 
 
 def cuda_program(
-    spec: KernelSpec, best: Variant, baseline: Variant, params: Sequence[Param], header: Sequence[str]
-) -> str:
+    spec: KernelSpec, best: Variant, baseline: Variant, params: Sequence[Param], header: Sequence[str],
+    variables: Sequence[Variable] = (),
+) -> str:  # fmt: skip
     """One self-contained translation unit for nvcc.
 
     Args:
@@ -48,13 +51,14 @@ def cuda_program(
         baseline: The kernel as it was, printed for CUDA.
         params: The signature.
         header: Lines of the comment on top.
+        variables: Of the file, as far as a host fills them.
 
     Returns:
         Text with ``extern "C" cudaError_t launch_<entry>(arguments, further sizes, contents of variables, cudaStream_t
         stream)``.
     """
     head = "\n".join(f"// {line}".rstrip() for line in header)
-    names = _names(spec, params)
+    names = _names(spec, params, variables)
     old = f"{spec.entry}_baseline"
     sources = _both_sources(spec.entry, best, baseline, old)
     inside = f"{_NAMESPACE}::" if any(f"namespace {_NAMESPACE} {{" in source for source in sources) else ""
@@ -102,7 +106,7 @@ def _hoisted(text: str) -> tuple[str, str]:
     return "\n".join(included), "\n".join(line for line in lines if line not in included)
 
 
-def _names(spec: KernelSpec, params: Sequence[Param]) -> _Names:
+def _names(spec: KernelSpec, params: Sequence[Param], variables: Sequence[Variable]) -> _Names:
     taken = {param.name for param in params} | {spec.entry} | {arg.name for arg in spec.variables}
 
     def fresh(base: str) -> str:
@@ -117,7 +121,8 @@ def _names(spec: KernelSpec, params: Sequence[Param]) -> _Names:
     extra = tuple((size, fresh(size)) for size in size_names if size not in held)
     sizes = {size: fresh(f"size_{size}") for size in size_names}
     contents = tuple((arg.name, fresh(f"{arg.name}_contents")) for arg in spec.variables)
-    return _Names(sizes, fresh("stream"), extra, contents, fresh("evo_blocks"), fresh("fits"), fresh("status"))
+    scopes = {variable.name: variable.scope for variable in variables}
+    return _Names(sizes, fresh("stream"), extra, contents, scopes, fresh("evo_blocks"), fresh("fits"), fresh("status"))
 
 
 def _baseline_launcher(
@@ -153,14 +158,13 @@ def _about_contents(spec: KernelSpec, names: _Names) -> list[str]:
 
 
 def _fillings(spec: KernelSpec, names: _Names, inside: str = "") -> list[str]:
-    """Copies into the variables of the file; ``inside`` is the namespace in which they stand."""
+    """Copies into the variables of the file; ``inside`` is the namespace that stands around all of it."""
     parameters, lines = dict(names.contents), []
     for arg in spec.variables:
-        count = " * ".join(f"({extent.to_c(names.sizes)})" for extent in arg.shape) or "1"
-        lines.append(
-            f"if ({parameters[arg.name]}) cudaMemcpyToSymbolAsync({inside}{arg.name}, {parameters[arg.name]}, "
-            f"sizeof({DTYPES[arg.dtype][0]}) * {count}, 0, cudaMemcpyDefault, {names.stream});"
-        )
+        name, given = f"{inside}{names.scopes.get(arg.name, '')}{arg.name}", parameters[arg.name]
+        count = "".join(f" * ({extent.to_c(names.sizes)})" for extent in arg.shape)
+        copied = f"{name}, {given}, sizeof({DTYPES[arg.dtype][0]}){count}, 0, cudaMemcpyDefault, {names.stream}"
+        lines.append(f"if ({given}) cudaMemcpyToSymbolAsync({copied});")
     return lines
 
 

@@ -137,14 +137,9 @@ def _opaque(seen: Inspection) -> Iterator[Finding]:
 def _unfilled(seen: Inspection) -> Iterator[Finding]:
     if seen.unfilled:
         one = len(seen.unfilled) == 1
-        text = (
-            f"{listed(seen.unfilled)} {'has' if one else 'have'} no initialiser in the file, and a campaign does not "
-        )
-        text += f"fill {'it' if one else 'them'} as your host does: zero on CUDA, an error on OpenCL. Give "
-        text += (
-            f"{'it' if one else 'them'} values in the file, or make {'it an argument' if one else 'them arguments'}."
-        )
-        yield Finding(FindingKind.BLOCKED, text)
+        text = f"{listed(seen.unfilled)} {'has' if one else 'have'} no initialiser in the file: your host fills "
+        text += f"{'it' if one else 'them'}, and a campaign has to say with what (`constants:`). "
+        yield Finding(FindingKind.BLOCKED, text + "Until then there are zeros on CUDA, and an error on OpenCL.")
 
 
 def _not_found(seen: Inspection) -> Iterator[Finding]:

@@ -16,9 +16,6 @@ _WITH_COMPILER = re.compile(
 """Headers of C, C++, the CUDA toolkit and its samples: the engine knows what kernels use of them, or only hosts do."""
 
 
-_UNFILLED = re.compile(r"\b__(?:constant|device|managed)__\b[^;(){}=]*?\b(\w+)\s*(?:\[[^\]]*\]\s*)*;")
-
-
 def missing_headers(spec: KernelSpec) -> tuple[str, ...]:
     """The user's own headers that are not there, as the file names them.
 
@@ -30,5 +27,5 @@ def missing_headers(spec: KernelSpec) -> tuple[str, ...]:
 
 
 def unfilled_variables(kernel: Kernel) -> tuple[str, ...]:
-    """Device variables of the file that the kernel uses and that have no initialiser: a host fills them."""
-    return tuple(dict.fromkeys(_UNFILLED.findall(kernel.prelude)))
+    """Variables of the file that a host fills, and the campaign does not."""
+    return tuple(variable.name for variable in kernel.variables if not variable.given)

@@ -193,7 +193,7 @@ class Inspection:
 
     Attributes:
         missing: Headers of the user's own that were not found.
-        unfilled: Device variables of the file without an initialiser, which the kernel uses.
+        unfilled: Variables of the file that a host fills and the kernel uses, and whose contents nobody gives.
         source: Text of the file (not part of the JSON).
     """
 

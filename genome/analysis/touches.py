@@ -40,6 +40,15 @@ def atomic_target(call: Call) -> str:
     return names(call.args[0])[0] if call.args and names(call.args[0]) else ""
 
 
+def surely_written(body: Body) -> frozenset[str]:
+    """Variables and arrays that plain statements and atomics write; what else unread text may write is left out."""
+    found: set[str] = set()
+    for stmt in flatten(body):
+        found |= {name for target in writes(stmt) for name in names(target)[:1]}
+        found |= {atomic_target(call) for expr in expressions(stmt) for call in calls(expr) if call.function in ATOMICS}
+    return frozenset(found)
+
+
 @lru_cache(maxsize=8192)
 def touches(body: Body, pointers: frozenset[str]) -> Touches:
     """What a body does to the arrays behind pointer parameters.

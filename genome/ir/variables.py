@@ -22,6 +22,7 @@ class Variable:
         ctype: Element type without qualifiers; ends with ``*`` for a pointer.
         dims: Texts of its extents, numbers where the file tells them; none for a single value.
         constant: True for ``__constant__``.
+        scope: The namespaces in front of its name in CUDA text: ``tables::``.
         given: True if the campaign gives its contents.
     """
 
@@ -29,6 +30,7 @@ class Variable:
     ctype: str
     dims: tuple[str, ...] = ()
     constant: bool = True
+    scope: str = ""
     given: bool = False
 
 

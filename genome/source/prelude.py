@@ -23,7 +23,7 @@ def prelude_text(part: Slice, missing: Sequence[str]) -> str:
     headers = needed_headers(words, missing)
     opened = {space for space, header in OPENED.items() if header in headers}
     lines = [f"#include <{name}>" for name in headers]
-    if _qualified(used) & {space for item in used for space in item.namespaces}:
+    if keeps_namespaces(part):
         opened |= {space for item in used for space in item.namespaces}
         lines += _in_namespaces(_opening(part.prelude, opened))
         inside = part.entry.namespaces
@@ -31,6 +31,12 @@ def prelude_text(part: Slice, missing: Sequence[str]) -> str:
     else:
         lines += [_text(item) for item in _opening(part.prelude, opened)]
     return "\n".join(lines)
+
+
+def keeps_namespaces(part: Slice) -> bool:
+    """True if something is named through a namespace of the file: its items then stay in theirs."""
+    used = [part.entry, *(item for item in part.prelude if item.kind != "using")]
+    return bool(_qualified(used) & {space for item in used for space in item.namespaces})
 
 
 def still_needed(part: Slice, words: frozenset[str]) -> Slice:

@@ -189,7 +189,7 @@ def test_variables_that_a_host_fills_are_named(tmp_path: Path) -> None:
     seen = inspected(tmp_path, "float* a, int n", f"{INDEX}\na[i] = twice(c[1][2]) + given[1] + count;", before)
     assert seen.unfilled == ("c", "count")
     (told,) = [finding for finding in seen.findings if "no initialiser" in finding.text]
-    assert told.text.startswith("c and count have no initialiser")
+    assert told.text.startswith("c and count have no initialiser") and "`constants:`" in told.text
 
 
 def test_the_order_of_a_loop_agrees_with_what_is_said_of_the_loop(tmp_path: Path) -> None:
