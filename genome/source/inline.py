@@ -32,7 +32,7 @@ from genome.ir.stmt import (
 from genome.ir.types import canonical, infer
 from genome.source.encode import Encoded, encode_body
 from genome.source.errors import SourceError
-from genome.source.jumps import jumps, structure
+from genome.source.jumps import jumps, settle
 from genome.source.moves import straight_moves
 from genome.source.names import Names, Unsupported
 from genome.source.nesting import bounded
@@ -106,7 +106,7 @@ class Inliner:
         if function.result:
             result = inner.declare(f"{function.name}_value", function.result, False)
             before.append(Decl(result, function.result))
-        body = structure(self.read(inner, function.encoded, self.around, function.block, result), "return", inner.types)
+        body = settle(self.read(inner, function.encoded, self.around, function.block, result), "return", inner)
         if jumps(body) or any(isinstance(stmt, Opaque) for stmt in flatten(body)):
             raise Unsupported(f"call of {name}")
         return (*before, *body), Var(result) if result else Const("0")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from genome.ir.expr import Binary, Expr, Unary
-from genome.ir.stmt import Body, If, Stmt, flatten
+from genome.ir.expr import Binary, Const, Expr, Unary, Var
+from genome.ir.rewrite_stmt import map_stmts, with_bodies
+from genome.ir.stmt import Assign, Body, Decl, If, Stmt, flatten
 from genome.ir.types import INTEGER_TYPES, infer
+from genome.source.names import Names
 
+_FLAGS = {"return": "left", "break": "ended", "continue": "skipped"}
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 
@@ -38,39 +41,91 @@ def negate(condition: Expr, types: Mapping[str, str]) -> Expr:
     return Unary("!", condition)
 
 
-def structure(body: Body, kind: str, types: Mapping[str, str]) -> Body:
+def structure(body: Body, kind: str, types: Mapping[str, str], leaf: Body = ()) -> Body:
     """Rewrites jumps of that kind to the end of the block into conditions; what cannot be rewritten stays.
 
     ``if (c) return; rest`` becomes ``if (!c) { rest }``.
+
+    Args:
+        body: The block.
+        kind: Of the jumps.
+        types: Type of each name.
+        leaf: What stands in place of a jump that has become the last statement on its path.
     """
     result: list[Stmt] = []
     for position, stmt in enumerate(body):
         if isinstance(stmt, Jump) and stmt.kind == kind:
-            return tuple(result)
-        if isinstance(stmt, If) and _holds(stmt.then + stmt.orelse, kind):
+            return (*result, *(replace(end, line=stmt.line) for end in leaf))
+        if isinstance(stmt, If) and holds(stmt.inside, kind):
             rest = body[position + 1 :]
-            joined = _join(stmt, rest, kind, types)
+            joined = _join(stmt, rest, kind, types, leaf)
             if joined is not None:
                 return (*result, *joined)
         result.append(stmt)
     return tuple(result)
 
 
-def _join(stmt: If, rest: Body, kind: str, types: Mapping[str, str]) -> Body | None:
-    if _ends(stmt.then, kind):
-        then, orelse = structure(stmt.then, kind, types), structure(stmt.orelse + rest, kind, types)
-    elif _ends(stmt.orelse, kind):
-        then, orelse = structure(stmt.then + rest, kind, types), structure(stmt.orelse, kind, types)
-    elif not rest:
-        then, orelse = structure(stmt.then, kind, types), structure(stmt.orelse, kind, types)
-    else:
+def _join(stmt: If, rest: Body, kind: str, types: Mapping[str, str], leaf: Body) -> Body | None:
+    then, orelse = stmt.then, stmt.orelse
+    if _ends(then, kind):
+        orelse += rest
+    elif _ends(orelse, kind):
+        then += rest
+    elif rest and not (leaf and _is_step(rest)):
         return None
+    else:
+        then, orelse = then + rest, orelse + rest
+    then, orelse = structure(then, kind, types, leaf), structure(orelse, kind, types, leaf)
     if then:
         return (If(stmt.condition, then, orelse, line=stmt.line),)
     return (If(negate(stmt.condition, types), orelse, line=stmt.line),) if orelse else ()
 
 
-def _holds(body: Body, kind: str) -> bool:
+def _is_step(body: Body) -> bool:
+    """True for what may stand in two branches: the step of a loop, which a ``continue`` leads to."""
+    return len(body) == 1 and isinstance(body[0], Assign) and isinstance(body[0].target, Var)
+
+
+def settle(body: Body, kind: str, names: Names, leaf: Body = ()) -> Body:
+    """The block with jumps of that kind to its end as conditions; a flag where one skips parts of several blocks.
+
+    Args:
+        body: The block.
+        kind: Of the jumps.
+        names: Takes the flag.
+        leaf: As for ``structure``.
+    """
+    found = structure(body, kind, names.types, leaf)
+    if not holds(found, kind):
+        return found
+    flag = names.fresh(_FLAGS[kind], "int")
+    asked = (If(Var(flag), leaf),) if leaf else ()
+    return (Decl(flag, "int", init=Const("0")), *by_flag(body, kind, flag), *asked)
+
+
+def by_flag(body: Body, kind: str, flag: str) -> Body:
+    """The block with jumps of that kind to its end as assignments to a flag, which what follows them asks for.
+
+    ``if (a) { if (b) break; x } y`` becomes ``if (a) { if (b) flag = 1; if (!flag) { x } } if (!flag) { y }``.
+    """
+    for position, stmt in enumerate(body):
+        if isinstance(stmt, Jump) and stmt.kind == kind:
+            return (*body[:position], Assign(Var(flag), Const("1"), line=stmt.line))
+        if isinstance(stmt, If) and holds(stmt.inside, kind):
+            stmt = with_bodies(stmt, lambda inside: by_flag(inside, kind, flag))
+            rest = by_flag(body[position + 1 :], kind, flag)
+            guarded = (If(Unary("!", Var(flag)), rest, line=rest[0].line),) if rest else ()
+            return (*body[:position], stmt, *guarded)
+    return body
+
+
+def turned(body: Body, kind: str, into: Body) -> Body:
+    """The block with jumps of that kind replaced."""
+    return map_stmts(body, lambda stmt: into if isinstance(stmt, Jump) and stmt.kind == kind else (stmt,))
+
+
+def holds(body: Body, kind: str) -> bool:
+    """True if a jump of that kind is in it."""
     return any(isinstance(stmt, Jump) and stmt.kind == kind for stmt in flatten(body))
 
 

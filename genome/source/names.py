@@ -83,6 +83,15 @@ class Names:
             self.arrays.add(unique)
         return unique
 
+    def fresh(self, base: str, ctype: str) -> str:
+        """A unique name for a variable that the source does not have: no word of it means this one."""
+        name, number = base, 2
+        while name in self.used or name in self.reserved or name in self.constants:
+            name, number = f"{base}_{number}", number + 1
+        self.used.add(name)
+        self.types[name] = ctype
+        return name
+
     def pointer(self, name: str, ctype: str, base: str, offset: Expr) -> Decl:
         """Declares a pointer into an array: ``array + offset`` for the normaliser to put into its uses."""
         unique = self.declare(name, canonical(ctype)[:-1], True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pycparser import c_ast
 
@@ -22,7 +23,7 @@ from genome.ir.stmt import (
 from genome.ir.types import infer
 from genome.source.encode import OPAQUE, Encoded
 from genome.source.inline import MAX_TOKENS, Inliner, out_of_order
-from genome.source.jumps import Jump, jumps, structure
+from genome.source.jumps import Jump, jumps, settle, structure
 from genome.source.loops import loop_variables
 from genome.source.moves import straight_moves
 from genome.source.names import Names, Unsupported
@@ -30,6 +31,7 @@ from genome.source.opaque import OpaqueMaker
 from genome.source.parse_decl import DeclReader
 from genome.source.parse_expr import ExprReader
 from genome.source.parse_loop import LoopReader, decimal
+from genome.source.parse_repeat import RepeatReader
 from genome.source.surroundings import Surroundings
 
 
@@ -86,6 +88,15 @@ def _names(encoded: Encoded, around: Surroundings, straight: frozenset[str]) -> 
     )
 
 
+class _Marks(NamedTuple):
+    """What was declared before a statement."""
+
+    shared: int
+    used: set[str]
+    scopes: int
+    scope: dict[str, str]
+
+
 class _Reader:
     """Reads statements; what the IR cannot hold becomes Opaque."""
 
@@ -105,6 +116,8 @@ class _Reader:
         self.opaque = OpaqueMaker(names_, encoded, around)
         self.expr.put_in = Inliner(names_, around, self._helper, budget, depth).put_in
         self.loops = LoopReader(names_, self.expr, self.decl.skipped, self.block, kernel)
+        self.repeats = RepeatReader(names_, self.expr, self._item, self.loops.inside(self.block))
+        self.uncounted: set[int] = set()
 
     # ---- blocks
 
@@ -117,7 +130,7 @@ class _Reader:
             if not jumps(own):
                 rest.extendleft(reversed(own))
                 continue
-            joined = structure(own + tuple(rest), "return", self.names.types)
+            joined = settle(own + tuple(rest), "return", self.names)
             if jumps(joined):
                 rest.appendleft(self.opaque.node(node))
             else:
@@ -133,7 +146,7 @@ class _Reader:
 
     def _item(self, node: c_ast.Node, unroll: int | None) -> Body:
         """The statements of one node, or one Opaque when any part of it is out of reach."""
-        marks = len(self.decl.shared), set(self.names.used), len(self.names.scopes), dict(self.names.scopes[-1])
+        marks = self._marks()
         outer, self.expr.pending = self.expr.pending, []
         try:
             body = self._statement(node, unroll)
@@ -142,15 +155,22 @@ class _Reader:
                 raise Unsupported("order of calls")
             return _placed((*before, *body), node)
         except Unsupported:
-            del self.decl.shared[marks[0] :]
-            del self.names.scopes[marks[2] :]
-            self.names.used.clear()
-            self.names.used.update(marks[1])
-            self.names.scopes[-1].clear()
-            self.names.scopes[-1].update(marks[3])
+            self._back_to(marks)
             return _placed(self._opaque_with_jumps(node), node)
         finally:
             self.expr.pending = outer
+
+    def _marks(self) -> _Marks:
+        return _Marks(len(self.decl.shared), set(self.names.used), len(self.names.scopes), dict(self.names.scopes[-1]))
+
+    def _back_to(self, marks: _Marks) -> None:
+        """Forgets what was declared since."""
+        del self.decl.shared[marks.shared :]
+        del self.names.scopes[marks.scopes :]
+        self.names.used.clear()
+        self.names.used.update(marks.used)
+        self.names.scopes[-1].clear()
+        self.names.scopes[-1].update(marks.scope)
 
     def _helper(
         self, names_: Names, encoded: Encoded, around: Surroundings, block: c_ast.Compound, result: str
@@ -174,15 +194,8 @@ class _Reader:
                 return (Assign(self.expr.target(node.expr), Const("1"), "+=" if "+" in node.op else "-="),)
             case c_ast.If():
                 return (If(self.expr.read(node.cond), self.block(node.iftrue), self.block(node.iffalse)),)
-            case c_ast.For():
-                return self.loops.read_for(node, unroll)
-            case c_ast.While():
-                return self.loops.read_while(node)
-            case c_ast.DoWhile(cond=c_ast.Constant(value="0" | "false")):
-                body = self.block(node.stmt)
-                if jumps(body):
-                    raise Unsupported("jump in do-while")
-                return body
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+                return self._loop(node, unroll)
             case c_ast.Compound():
                 return self.block(node)
             case c_ast.FuncCall():
@@ -202,6 +215,18 @@ class _Reader:
             case c_ast.Cast(to_type=c_ast.Typename(type=c_ast.TypeDecl(type=c_ast.IdentifierType(names=["void"])))):
                 return ()  # (void)unused;
         raise Unsupported(type(node).__name__)
+
+    def _loop(self, node: c_ast.Node, unroll: int | None) -> Body:
+        """A counted loop where it is one; which it is not stays known, since bodies are read again inside of others."""
+        if id(node) not in self.uncounted and not isinstance(node, c_ast.DoWhile):
+            marks, budget = self._marks(), self.budget[0]
+            try:
+                return self.loops.read(node, unroll)
+            except Unsupported:
+                self._back_to(marks)
+                self.budget[0] = budget
+                self.uncounted.add(id(node))
+        return (*self.decl.missing(node), *self.repeats.read(node))
 
     def _assignment(self, node: c_ast.Assignment) -> Body:
         if isinstance(node.lvalue, c_ast.ID) and node.lvalue.name in self.names.straight:

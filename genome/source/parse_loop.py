@@ -16,7 +16,7 @@ from genome.source.axes import WIDE_INTEGERS
 from genome.source.counted import at_turn, literal, turns
 from genome.source.encode import AUTO
 from genome.source.jumps import jumps
-from genome.source.loops import LoopHead, Variable, for_head, identifiers, while_head
+from genome.source.loops import LoopHead, Variable, for_head, identifiers, leaves, while_head
 from genome.source.names import Names, Unsupported
 from genome.source.parse_expr import ExprReader
 
@@ -75,33 +75,36 @@ class LoopReader:
         self.uses = Counter(identifiers(kernel))
         self.depth = 0
 
-    def read_for(self, node: c_ast.For, unroll: int | None) -> Body:
-        """The statements of a ``for``.
+    def inside(self, block: Callable[[c_ast.Node | None, str], Body]) -> Callable[[c_ast.Node | None, str], Body]:
+        """``block`` for the body of another loop: what a loop in it leaves behind, its next turn may ask for."""
+
+        def read(node: c_ast.Node | None, jump: str) -> Body:
+            self.depth += 1
+            body = block(node, jump)
+            self.depth -= 1
+            return body
+
+        return read
+
+    def read(self, node: c_ast.For | c_ast.While, unroll: int | None) -> Body:
+        """The statements of a ``for``, or of a ``while`` that steps at its end.
 
         Raises:
             Unsupported: If it is not counted.
         """
-        return self._read(node, for_head(node, self.names.constants, self.names.mangled), "continue", unroll)
-
-    def read_while(self, node: c_ast.While) -> Body:
-        """The statements of a ``while`` that steps at its end.
-
-        Raises:
-            Unsupported: If it is another one.
-        """
-        return self._read(node, while_head(node, self.names.constants), "", None)
-
-    def _read(self, node: c_ast.Node, head: LoopHead | None, jump: str, unroll: int | None) -> Body:
-        if head is None:
+        if isinstance(node, c_ast.For):
+            head = for_head(node, self.names.constants, self.names.mangled)
+        else:
+            head, unroll = while_head(node, self.names.constants), None
+        if head is None or leaves(node.stmt):
             raise Unsupported("loop")
+        jump = "continue" if isinstance(node, c_ast.For) else ""
         uses = Counter(identifiers(node))
         outside = [self._outside(variable, head, uses) for variable in head.variables]
         with self.names.scope():
             found = [self._inside(variable, known) for variable, known in zip(head.variables, outside, strict=True)]
             bound = self.expr.in_place(head.bound)
-            self.depth += 1
-            body = self.block(head.body, jump)
-            self.depth -= 1
+            body = self.inside(self.block)(head.body, jump)
             if _is_plain(found, head.op):
                 self._check(found, bound, body, WIDE_INTEGERS if found[0].outside.ends else INTEGER_TYPES)
                 return self._plain(found[0], head.op, bound, body, unroll)
@@ -125,7 +128,7 @@ class LoopReader:
         before, variables = self._kept(found)
         main = variables[0]
         count = self._turns(main, op, bound)
-        turn = self._fresh(f"{main.name}_turn", main.outside.ctype)
+        turn = self.names.fresh(f"{main.name}_turn", main.outside.ctype)
         values = tuple(
             Decl(each.name, each.outside.ctype, (), _at(each, Var(turn)), Space.PRIVATE, True) for each in variables
         )
@@ -142,16 +145,11 @@ class LoopReader:
         for each in found:
             if literal(each.first) is None:
                 ctype = each.outside.ctype
-                name = self._fresh(f"{each.name}_first", ctype)
+                name = self.names.fresh(f"{each.name}_first", ctype)
                 before.append(Decl(name, ctype, (), each.first, Space.PRIVATE, True))
                 each = replace(each, outside=replace(each.outside, first=Var(name)))
             kept.append(each)
         return tuple(before), kept
-
-    def _fresh(self, name: str, ctype: str) -> str:
-        while name in self.names.constants:
-            name += "_"
-        return self.names.declare(name, ctype, False)
 
     def _outside(self, variable: Variable, head: LoopHead, uses: Mapping[str, int]) -> _Outside:
         name, first = variable.name, variable.first

@@ -9,12 +9,29 @@ from typing import Any
 
 from genome.ir.expr import Binary, Const, Expr, Index, Unary, Var
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Barrier, Body, Decl, ExprStmt, If, Loop, Space, Stmt, VectorLoad, VectorStore, writes
+from genome.ir.stmt import (
+    Assign,
+    Barrier,
+    Body,
+    Break,
+    Decl,
+    ExprStmt,
+    If,
+    Loop,
+    Repeat,
+    Space,
+    Stmt,
+    VectorLoad,
+    VectorStore,
+    writes,
+)
 from tests.interpret.c_values import Number, Unsupported, binary, convert
 from tests.interpret.expressions import Expressions, Value
 from tests.interpret.trace import Launch, Memory, Point, Thread
 
 Steps = Callable[[Thread], Generator[int, None, None]]
+
+_MOST_TURNS = 10_000
 
 
 class Code(Expressions):
@@ -61,6 +78,8 @@ class Code(Expressions):
         def steps(thread: Thread) -> Generator[int, None, None]:
             for part in parts:
                 yield from part(thread)
+                if thread.leaving:
+                    return
 
         return steps
 
@@ -70,6 +89,10 @@ class Code(Expressions):
                 return self._loop(stmt, site)
             case If():
                 return self._if(stmt, site)
+            case Repeat():
+                return self._repeat(stmt, site)
+            case Break():
+                return _plain(_leave)
             case Barrier():
                 return lambda thread: iter((site,))  # type: ignore[return-value]
             case Decl():
@@ -116,6 +139,20 @@ class Code(Expressions):
                 thread.loops.pop()
                 trips += 1
             thread.trace.conditions.append(thread.outcome(site, name, trips))
+
+        return steps
+
+    def _repeat(self, stmt: Repeat, site: int) -> Steps:
+        inside = self.body(stmt.body)
+
+        def steps(thread: Thread) -> Generator[int, None, None]:
+            for turns in range(1, _MOST_TURNS):
+                yield from inside(thread)
+                if thread.leaving:
+                    thread.leaving = False
+                    thread.trace.conditions.append(thread.outcome(site, "", turns))
+                    return
+            raise Unsupported("a loop that does not end")
 
         return steps
 
@@ -181,6 +218,10 @@ class Code(Expressions):
             at.memory.data[at.element] = convert(new, kind)
 
         return store
+
+
+def _leave(thread: Thread) -> None:
+    thread.leaving = True
 
 
 def _plain(value: Value) -> Steps:

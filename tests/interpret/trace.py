@@ -111,7 +111,7 @@ class Trace:
 
 @dataclass
 class Thread:
-    """One thread's state."""
+    """One thread's state; ``leaving`` while it is on its way out of a loop that a break ended."""
 
     trace: Trace
     block: Point
@@ -121,6 +121,7 @@ class Thread:
     rng: random.Random
     phase: int = 0
     loops: list[tuple[str, int]] = field(default_factory=list)
+    leaving: bool = False
 
     def touch(self, array: str, at: Pointer, kind: str, site: int, node: Index | None) -> None:
         """Checks and records an access."""

@@ -39,7 +39,8 @@ def _lines(source: str) -> list[tuple[str, int]]:
 def test_every_statement_has_its_line_of_the_file() -> None:
     assert _lines(SOURCE) == [
         ("Decl", 4), ("If", 5), ("Decl", 7), ("Loop", 8), ("If", 9), ("Assign", 10), ("Assign", 12), ("Assign", 14),
-        ("Barrier", 15), ("ExprStmt", 16), ("Opaque", 17), ("Assign", 20),
+        ("Barrier", 15), ("ExprStmt", 16), ("Repeat", 17), ("If", 17), ("Assign", 18), ("Break", 17),
+        ("Assign", 20),
     ]  # fmt: skip
 
 

@@ -47,12 +47,12 @@ PUT_IN = {
         "float seed = x[i]; float a = step(&seed); float b = step(&seed); y[i] = a + 2.0f * b + seed;",
     "in a loop": "float s = 0.0f; for (int j = 0; j < 5; j++) { s += pick(x, i + j, n); } y[i] = s;",
     "in a condition": "if (pick(x, i, n) > 0.0f) y[i] = 1.0f; else y[i] = 2.0f;",
+    "evaluated at every turn": "y[i] = 0; for (int j = 0; j < 5.0f + pick(x, j, n); j++) y[i] += j;",
+    "left from inside of a loop": "y[i] = early(x + i, 4);",
 }  # fmt: skip
 STAY = {
     "not always evaluated": "y[i] = i < 9 ? pick(x, i, n) : 0.0f;",
-    "evaluated at every turn": "for (int j = 0; j < pick(x, 0, n); j++) y[i] = j;",
     "an order that C leaves open": "float seed = x[i]; y[i] = seed + step(&seed);",
-    "left from inside of a loop": "y[i] = early(x + i, 4);",
     "calls of itself": "int u = i; y[i] = again(&u, 2);",
     "a pointer that is chosen": "y[i] = pick(i < 5 ? x : y, 0, n);",
 }  # fmt: skip

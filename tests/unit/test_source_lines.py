@@ -33,13 +33,13 @@ def spec(first: str = "", **changes: object) -> KernelSpec:
 
 
 @pytest.mark.parametrize("first, lines", [
-    ("for (int j = 0; j < K; j++) { if (x[j] > 0.5f) break; s += 1.0f; }", {"j": 8, "j_outer": 8}),
+    ("for (int j = 0; j < K; j++) { if (x[j] > 0.5f) break; s += 1.0f; }", {"j_2": 8, "j_2_outer": 8}),
     ("{ int j = K; s += x[j]; }", {"j_2": 8, "j_2_inner": 8}),
     ("for (int j = 0; j < K; j++) s += x[j];", {"j": 7, "j_2": 8, "j_2_outer": 8, "j_rest_2": 7}),
     ("for (int t = 0; t < TILE; t++) s += x[t];", {"t": 7, "j": 8}),
 ])  # fmt: skip
 def test_a_loop_stands_where_its_site_was_written(first: str, lines: dict[str, int]) -> None:
-    """Other declarations of the name, and loops that stay text, shift nothing."""
+    """Other declarations of the name, and loops that nothing counts, shift nothing."""
     for label, line in lines.items():
         assert lines_of(spec(first), label) == {line}, label
 

@@ -8,8 +8,9 @@ __kernel void steps(__global const float* x, __global float* y, int n)
             while (v > 1.0f) {
                 v *= 0.5f;
                 count++;
-                if (count > 100)
+                if (count > 100) {
                     break;
+                }
             }
             float w[3];
             w[0] = v;
