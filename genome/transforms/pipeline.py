@@ -16,7 +16,7 @@ from genome.ir.stmt import Assign, Barrier, Body, Decl, If, Loop, Stmt, flatten,
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.nests import NameSource
 from genome.transforms.strip import renamed
-from genome.transforms.tile_copy import is_copy
+from genome.transforms.tile_copy import copied, is_copy
 
 _MOST_REGISTERS = 64
 
@@ -110,7 +110,7 @@ def _unsafe(kernel: Kernel, loop: Loop, parts: _Parts, no_alias: bool) -> Refusa
         moves = _moves(copy)
         for around, move in moves:
             if len(moves) > 1 or not (
-                isinstance(move.target, Index) and move.target.array in shared and isinstance(move.value, Index)
+                isinstance(move.target, Index) and move.target.array in shared and copied(move) is not None
             ):
                 return Refusal("a copy does more than move elements into a tile")
             trips = [inner.trip for inner in around]
@@ -142,8 +142,8 @@ class _Pipelining:
         stores: Body = tuple(half[2] for half in halves)
         ahead = simplify(Binary("+", Var(loop.var), integer(loop.step)))
         again = Binary("<", ahead, loop.upper)
-        first = self._renamed(substitute_body(loads, {loop.var: loop.lower}), "first")
-        following = substitute_body(loads, {loop.var: ahead})
+        first = self._renamed(_at(loads, loop.var, loop.lower), "first")
+        following = _at(loads, loop.var, ahead)
         stores = self._renamed(stores, "store")
         if buffers == 1:
             body: Body = (*stores, Barrier(), If(again, following), *self.parts.use, Barrier())
@@ -166,9 +166,10 @@ class _Pipelining:
     def _split(self, copy: Loop) -> tuple[Decl, Loop, Loop]:
         """(registers, the loop that loads into them, the loop that stores them into the tile)."""
         around, move = _moves(copy)[0]
-        assert isinstance(move.value, Index)
-        kept = Index(self.source.fresh(f"{move.value.array}_ahead"), tuple(Var(inner.var) for inner in around))
-        ctype = element_type(self.kernel, move.value.array) or "float"
+        element = copied(move)
+        assert element is not None
+        kept = Index(self.source.fresh(f"{element.array}_ahead"), tuple(Var(inner.var) for inner in around))
+        ctype = element_type(self.kernel, element.array) or "float"
         registers = Decl(kept.array, ctype, tuple(inner.trip or 0 for inner in around))
         loading = _with_moves(copy, lambda stmt: Assign(kept, stmt.value))
         return registers, loading, _with_moves(copy, lambda stmt: Assign(stmt.target, kept))
@@ -189,6 +190,15 @@ class _Pipelining:
             return node
 
         return map_body(body, lambda expr: rewrite(expr, visit, lambda node: self.tiles.isdisjoint(names(node))))
+
+
+def _at(loads: Body, var: str, value: Expr) -> Body:
+    """The loads with the loop's variable replaced, their addresses in normal form."""
+
+    def visit(node: Expr) -> Expr:
+        return Index(node.array, tuple(map(simplify, node.subscripts))) if isinstance(node, Index) else node
+
+    return map_body(substitute_body(loads, {var: value}), lambda expr: rewrite(expr, visit))
 
 
 def _with_moves(copy: Loop, function: Callable[[Assign], Stmt]) -> Loop:

@@ -53,10 +53,12 @@ class SharedTile:
     targets = ALL_TARGETS
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
-        """One an array that is read."""
+        """One an array that is read; those that are written as well, which cannot be staged, come last."""
         if not kernel.threads:
             return ()
-        return tuple(Site(array, f"read.reused[{number}]") for number, array in enumerate(read_arrays(kernel)))
+        written = set(written_names(kernel.body))
+        arrays = sorted(read_arrays(kernel), key=lambda array: array in written)
+        return tuple(Site(array, f"read.reused[{number}]") for number, array in enumerate(arrays))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
         """Paddings of 0, 1 and 4 elements, both layouts, copies of one element and of vectors."""
