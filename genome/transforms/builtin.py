@@ -13,6 +13,8 @@ from genome.transforms.fusion import Fusion
 from genome.transforms.grid_stride import GridStride
 from genome.transforms.interchange import Interchange
 from genome.transforms.keep import Keep
+from genome.transforms.masked_reads import MaskedReads
+from genome.transforms.masked_tile import MaskedTile
 from genome.transforms.pipeline import Pipeline
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
@@ -31,6 +33,7 @@ from genome.transforms.warp_tile import WarpTile
 BUILTIN: tuple[Transform, ...] = (
     Macro(),
     Promote(),
+    MaskedReads(),
     Interchange(),
     Fission(),
     Fusion(),
@@ -51,6 +54,7 @@ BUILTIN: tuple[Transform, ...] = (
     Strip(),
     Unroll(),
     SharedTile(),
+    MaskedTile(),
     Pipeline(),
     ScalarReads(),
     Keep(),

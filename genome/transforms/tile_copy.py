@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from genome.analysis.footprint import Box
-from genome.ir.expr import Binary, Expr, Index, Var, integer
+from genome.ir.expr import Binary, Const, Expr, Index, Select, Var, integer
 from genome.ir.kernel import Kernel
 from genome.ir.poly import poly, variable
 from genome.ir.stmt import Assign, Decl, If, Loop, LoopRole, Stmt
@@ -81,6 +81,14 @@ def _move(tile: Tile, position: Sequence[Expr]) -> Stmt:
         address += stride * poly(at)
     place = tuple(position[d] for d in tile.order)
     return Assign(Index(tile.name, place), Index(tile.array, (address.to_expr(),)))
+
+
+def copied(move: Assign) -> Index | None:
+    """The element that an assignment copies, under a mask or not; None if its value is more than that."""
+    value = move.value
+    if isinstance(value, Select) and isinstance(value.other, Const):
+        value = value.then
+    return value if isinstance(value, Index) else None
 
 
 def is_copy(stmt: Stmt) -> bool:
