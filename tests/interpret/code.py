@@ -143,14 +143,16 @@ class Code(Expressions):
         return steps
 
     def _repeat(self, stmt: Repeat, site: int) -> Steps:
-        inside = self.body(stmt.body)
+        inside, label = self.body(stmt.body), f"while {site}"
 
         def steps(thread: Thread) -> Generator[int, None, None]:
-            for turns in range(1, _MOST_TURNS):
+            for turn in range(_MOST_TURNS):
+                thread.loops.append((label, turn))
                 yield from inside(thread)
+                thread.loops.pop()
                 if thread.leaving:
                     thread.leaving = False
-                    thread.trace.conditions.append(thread.outcome(site, "", turns))
+                    thread.trace.conditions.append(thread.outcome(site, label, turn + 1))
                     return
             raise Unsupported("a loop that does not end")
 

@@ -102,7 +102,7 @@ class _Writer:
     def statement(self, depth: int, uniform: bool) -> None:
         kinds = ["store", "store", "local", "update"]
         if depth < 3:
-            kinds += ["loop", "if"]
+            kinds += ["loop", "if", "while"]
         if self.taste.barriers and (uniform or not self.taste.straight):
             kinds += ["barrier", "barrier"]
         if self.taste.shared:
@@ -171,6 +171,26 @@ class _Writer:
             self.put(depth, "} else {")
             self.body(depth + 1, same, 2)
         self.put(depth, "}")
+
+    def _while(self, depth: int, uniform: bool) -> None:
+        """A loop that a condition or a jump ends; it steps first, so that it does end."""
+        even = uniform and self.draw(st.booleans())
+        name, end = self.fresh("w"), self.pick("2", "n", "m + 1")
+        self.put(depth, f"int {name} = {self.pick('0', '1') if even else self.pick('0', *self.places)};")
+        self.integers.append(name)
+        form = self.pick("while", "do", "for")
+        self.put(depth, {"while": f"while ({name} < {end}) {{", "do": "do {", "for": "for (;;) {"}[form])
+        if form == "for":
+            self.put(depth + 1, f"if ({name} >= {end}) break;")
+        self.put(depth + 1, f"{name} += {self.pick('1', '2')};")
+        if self.draw(st.booleans()):
+            self.statement(depth + 1, even)
+        jumps = ["break", "continue"] if self.taste.barriers else ["break", "continue", "return"]
+        condition = self.pick("n < m", f"{name} > 2", "p[0] > 1") if even else self.condition()
+        if self.draw(st.booleans()):
+            self.put(depth + 1, f"if ({condition}) {self.pick(*jumps)};")
+        self.body(depth + 1, even)
+        self.put(depth, f"}} while ({name} < {end});" if form == "do" else "}")
 
     def _barrier(self, depth: int, uniform: bool) -> None:
         self.put(depth, "__syncthreads();")

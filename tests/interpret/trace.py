@@ -17,7 +17,7 @@ from tests.interpret.c_values import Number, Type
 Point = tuple[int, int, int]
 """x, y, z."""
 Iteration = tuple[tuple[str, int], ...]
-"""Values of the enclosing loops' variables, outermost first."""
+"""Values of the enclosing loops' variables, outermost first; the turn of a loop that has none."""
 
 
 class OutOfBounds(Exception):

@@ -17,10 +17,11 @@ from genome.analysis.count import Count, evaluate
 from genome.analysis.facts import BranchKind, KernelFacts, Reuse, Uniformity
 from genome.analysis.proof import Standing
 from genome.analysis.scope import make_scope
-from genome.ir.expr import Call, Expr, Index, Var, accesses, names, walk
+from genome.analysis.uniformity import narrowest
+from genome.ir.expr import Call, Const, Expr, Index, Var, accesses, names, walk
 from genome.ir.kernel import Kernel
 from genome.ir.poly import Poly, poly
-from genome.ir.stmt import If, Loop, flatten
+from genome.ir.stmt import If, Loop, Repeat, flatten, leaves
 from genome.ir.type_sizes import size_of
 from genome.source.frontend import parse_kernel
 from tests.interpret.code import Code
@@ -85,7 +86,8 @@ class Truth:
 
     def iteration(self, event: Event, values: Mapping[str, int]) -> tuple[int, ...] | None:
         """Position in each loop around an access; None where a loop begins at a value that changes or is loaded."""
-        starts = [self.scope.resolve(self.scope.loops[name].lower) for name, _ in event.loops]
+        starts = [self.scope.resolve(self.scope.loops[name].lower) if name in self.scope.loops else Const("0")
+                  for name, _ in event.loops]  # fmt: skip
         if any(name in self.scope.changing for start in starts for name in names(start)):
             return None
         if any(accesses(start) for start in starts):
@@ -188,11 +190,16 @@ def groups(event: Any, level: Uniformity, block: Point) -> Any:
 
 def check_uniformity(truth: Truth) -> None:
     """Threads that a branch is said to be uniform over agree on it, in every iteration."""
-    positions = [position for position, stmt in enumerate(flatten(truth.kernel.prologue + truth.kernel.body))
-                 if isinstance(stmt, If | Loop)]  # fmt: skip
+    statements = tuple(flatten(truth.kernel.prologue + truth.kernel.body))
+    positions = [position for position, stmt in enumerate(statements) if isinstance(stmt, If | Loop)]
     branches = [branch for branch in truth.facts.branches if branch.kind is not BranchKind.GUARD]
     assert len(positions) == len(branches)
     level = {position: branch.uniformity for position, branch in zip(positions, branches, strict=True)}
+    for position, stmt in enumerate(statements):
+        if isinstance(stmt, Repeat):
+            inside = range(position + 1, position + 1 + len(tuple(flatten(stmt.body))))
+            deciding = [level[at] for at in inside if isinstance(statements[at], If) and leaves(statements[at].inside)]
+            level[position] = narrowest(deciding)
     seen: dict[Any, float] = {}
     for outcome in truth.trace.conditions:
         key = (outcome.site, outcome.loops, groups(outcome, level[outcome.site], truth.block))
@@ -240,7 +247,7 @@ def check_reuse(truth: Truth) -> int:
     groups: dict[Any, list[Access]] = defaultdict(list)
     for access in truth.facts.accesses:
         if access.space is MemorySpace.GLOBAL and access.mode is AccessMode.READ and access.form is not None:
-            groups[access.array, access.loops, access.form.terms].append(access)
+            groups[access.array, access.loops, access.uncounted, access.form.terms].append(access)
     facts = iter(truth.facts.reuse)
     checked = 0
     for group in groups.values():
