@@ -133,9 +133,7 @@ def _statement_size(stmt: Stmt) -> int:
     if isinstance(stmt, Loop):
         copies = (stmt.trip or 1) if stmt.unroll == 0 else max(1, stmt.unroll or 1)
         return copies * unrolled_size(stmt.body)
-    if isinstance(stmt, If):
-        return 1 + unrolled_size(stmt.then) + unrolled_size(stmt.orelse)
-    return 1
+    return 1 + unrolled_size(stmt.inside)
 
 
 def shared_bytes(kernel: Kernel) -> int:

@@ -21,6 +21,7 @@ from genome.ir.stmt import (
     Loop,
     LoopRole,
     Opaque,
+    Repeat,
     Space,
     Stmt,
     expressions,
@@ -211,6 +212,8 @@ class _Staging:
         for stmt in flatten(body):
             if isinstance(stmt, If) and self._reads((stmt,)):
                 raise _Refused(f"{self.array} is read under a condition: the copy might read out of bounds")
+            if isinstance(stmt, Repeat) and self._reads((stmt,)):
+                raise _Refused(f"{self.array} is read in the loop on line {stmt.line}, whose turns nothing counts")
             if isinstance(stmt, Loop) and stmt.trip is None and self._reads((stmt,)):
                 raise _Refused(f"the loop over {stmt.var} has no constant trip count: strip-mine it first")
 
