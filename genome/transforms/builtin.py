@@ -19,6 +19,7 @@ from genome.transforms.pipeline import Pipeline
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
+from genome.transforms.rasterise import Rasterise
 from genome.transforms.register_tile import RegisterTile
 from genome.transforms.scalar_reads import ScalarReads
 from genome.transforms.shared_tile import SharedTile
@@ -62,4 +63,5 @@ BUILTIN: tuple[Transform, ...] = (
     Restrict(),
     FastMath(),
     LaunchBounds(),
+    Rasterise(),
 )

@@ -17,7 +17,7 @@ from genome.transforms.strip import SplitLoop
 
 
 class UnrollJam(SplitLoop):
-    """``for o { s = 0; for k: s += a(k) * w(o, k); y(o) = s; }`` -> ``for o step 2 { for k: s[0] += .., s[1] += ..; }``.
+    """``for o { s = 0; for k: s += f(o, k); y(o) = s; }`` -> ``for o step 2 { for k { s[0] += ..; s[1] += ..; } }``.
 
     What does not depend on ``o`` is then loaded once for several iterations. Legal if no two iterations of the loop
     touch one element and none leaves a scalar behind: they are independent, as threads are, and their private variables

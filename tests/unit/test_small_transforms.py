@@ -134,3 +134,37 @@ def test_what_is_not_granted_is_named_and_granted_it_applies(name: str) -> None:
     body, tried, grant = UNGRANTED[name]
     assert f"assume.{grant}" in reason(spec_of(body, **{grant: False}), tried)
     assert reason(spec_of(body), tried) == ""
+
+
+PLANE = """
+__device__ int where() {{ return {helper}; }}
+__global__ void f(const float* x, float* y, int w, int h) {{
+  int c = blockIdx.x * blockDim.x + threadIdx.x;
+  int r = blockIdx.y * blockDim.y + threadIdx.y;
+  if (r < h && c < w) {{ y[r * w + c] = x[r * w + c]; {inside} }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("inside", "helper", "said"), [
+    ("", "0", ""),
+    ("asm volatile(\"mov.u32 %0, %ctaid.x;\" : \"=r\"(r));", "0", "may wait for a block"),
+    ("while (y[c] < 1.0f) y[r * w + c] += 1.0f;", "0", "may wait for a block"),
+    ("y[c] += where();", "(int)blockIdx.x", "asks for its block"),
+])  # fmt: skip
+def test_blocks_keep_their_order_where_it_may_be_seen(inside: str, helper: str, said: str) -> None:
+    source = PLANE.format(inside=inside, helper=helper)
+    args = (
+        *spec_of("").args[:2],
+        ArgSpec("w", "int32", value=SizeExpr("w")),
+        ArgSpec("h", "int32", value=SizeExpr("h")),
+    )
+    launch = LaunchSpec((16, 16, 1), (SizeExpr("w"), SizeExpr("h")))
+    spec = KernelSpec("f", source, "f", args, launch, (ProblemSize((("w", 64), ("h", 64))),))
+    found = reason(spec, gene("rasterise", "blocks", group=4))
+    assert said in found
+    assert bool(found) == bool(said)
+
+
+def test_a_grid_of_one_dimension_has_no_rows_of_blocks() -> None:
+    assert "no site" in reason(spec_of("y[i] = x[i];"), gene("rasterise", "blocks", group=4))
