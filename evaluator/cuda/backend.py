@@ -60,9 +60,10 @@ class LoadedModule:
             self._dynamic[launch.entry] = launch.shared_bytes
         return function
 
-    def variable(self, name: str) -> int:
-        """Address of a ``__constant__`` or ``__device__`` variable."""
-        return int(self._module.get_global_var(self._variables[name].symbol))
+    def variable(self, name: str) -> int | None:
+        """Address of a ``__constant__`` or ``__device__`` variable; None if the code does not read it."""
+        placed = self._variables.get(name)
+        return None if placed is None else int(self._module.get_global_var(placed.symbol))
 
 
 class _Session:
@@ -245,8 +246,7 @@ class CudaBackend:
         """What fills the program's variables, on the stream that the calls wait for."""
         stream = self._session().stream.ptr
 
-        def filling(name: str, given: str | np.generic) -> Callable[[], None]:
-            target = module.variable(name)
+        def filling(target: int, given: str | np.generic) -> Callable[[], None]:
             if isinstance(given, str):
                 source, nbytes = device_buffer(buffers[given]).pointer, call.buffers[given]
                 return lambda: runtime.memcpyAsync(target, source, nbytes, runtime.memcpyDeviceToDevice, stream)
@@ -255,7 +255,8 @@ class CudaBackend:
                 target, value.ctypes.data, value.nbytes, runtime.memcpyHostToDevice, stream
             )
 
-        return [filling(name, given) for name, given in call.variables]
+        targets = ((module.variable(name), given) for name, given in call.variables)
+        return [filling(target, given) for target, given in targets if target is not None]
 
     def _prepare(
         self, loaded: LoadedModule, step: Memset | BoundLaunch, buffers: Mapping[str, Buffer], stream: Stream

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.backend import BackendFailure
+from evaluator.backend import BackendFailure, Binary
 from evaluator.cuda.compile import compile_variant
 from evaluator.cuda.cubin import variables
 from evaluator.cuda.nvrtc import Nvrtc, NvrtcMissing
-from evaluator.plan import bind
+from evaluator.plan import Call, bind
 from evo.campaign import CampaignError, load_campaign
 from evo.export import best_cu, print_for
 from evo.init_campaign import init_campaign
@@ -82,6 +82,13 @@ def lowered(spec: KernelSpec, genome: Genome, target: Target) -> Variant:
     return variant
 
 
+def compiled(variant: Variant, call: Call) -> Binary:
+    try:
+        return compile_variant(Nvrtc(), "sm_90", variant, [call], "", lambda stage: None)
+    except NvrtcMissing:
+        pytest.skip("NVRTC is not installed")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "field", "words"),
     [
@@ -138,21 +145,25 @@ def test_they_are_arguments_of_the_reference_and_of_the_evaluator(tmp_path: Path
 
 
 def test_machine_code_holds_each_of_them_under_every_gene(tmp_path: Path) -> None:
-    try:
-        nvrtc = Nvrtc()
-    except NvrtcMissing:
-        pytest.skip("NVRTC is not installed")
     spec = loaded(tmp_path)
     for genome in (Genome(), Genome((Gene.of("coarsen_strided", Site("i", "parallel.x"), factor=2),))):
         variant = lowered(spec, genome, Target.CUDA)
         assert not variant.skipped
         call = bind(spec, variant, spec.sizes[0])
-        found = variables(compile_variant(nvrtc, "sm_90", variant, [call], "", lambda stage: None).payload)
+        found = variables(compiled(variant, call).payload)
         assert (found["taps"].nbytes, found["shift"].nbytes, found["rows"].nbytes) == (20, 4, 128)
         assert found["rows"].symbol == "_ZN6tables4rowsE" and found["taps"].symbol == "taps"
         with pytest.raises(BackendFailure, match="variable 'taps' has 20 bytes, the campaign fills 24"):
             larger = replace(call, buffers={**call.buffers, "taps": 24})
-            compile_variant(nvrtc, "sm_90", variant, [larger], "", lambda stage: None)
+            compiled(variant, larger)
+
+
+def test_a_variable_that_the_code_does_not_read_is_not_missed(tmp_path: Path) -> None:
+    spec = loaded(tmp_path)
+    variant = lowered(spec, Genome(), Target.CUDA)
+    call = bind(spec, variant, spec.sizes[0])
+    other = replace(variant, source=variant.source.replace("* taps[j]", "* 0.5f"))
+    assert compiled(other, call).payload
 
 
 @pytest.mark.parametrize("genes", [(), (Gene.of("coarsen_strided", Site("i", "parallel.x"), factor=2),)])
