@@ -21,7 +21,7 @@ from genome.analysis.uniformity import Levels
 from genome.ir.expr import Binary, Call, Expr, Index, Unary, Var, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import ATOMICS
-from genome.ir.stmt import Body, If, Loop, Opaque, Stmt, expressions
+from genome.ir.stmt import Body, If, Loop, Opaque, Repeat, Stmt, expressions
 from genome.sizes import SizeExpr
 from genome.spec import KernelSpec, ProblemSize
 from genome.variant import Variant
@@ -104,6 +104,8 @@ class _Reader:
                     self._branches(stmt, times, active, at)
                 case Loop():
                     self._loop(stmt, times, active, at)
+                case Repeat():
+                    self._repeat(stmt, times, active, at)
                 case Opaque(text=text):
                     for array in _NAMED.findall(text):
                         self._update(array, times * active, self.elements.get(array, float("inf")))
@@ -127,6 +129,13 @@ class _Reader:
         )
         share = _HALF if uneven else 1.0
         self.body(loop.body, times * trips, active * share, f"the loop over {loop.var}" if uneven else at)
+
+    def _repeat(self, loop: Repeat, times: float, active: float, at: str) -> None:
+        """A condition that is asked for first parts the threads by itself; else those that have left wait."""
+        asks = bool(loop.body) and isinstance(loop.body[0], If)
+        uneven = not asks and any(self._levels.of(e) is Uniformity.DIVERGENT for e in loop.exits)
+        where = f"the loop on line {loop.line}" if uneven else at
+        self.body(loop.body, times * _UNKNOWN_TRIPS, active * (_HALF if uneven else 1.0), where)
 
     def _trips(self, loop: Loop) -> float:
         low, high = (evaluate(self._scope.resolve(edge), self.values) for edge in (loop.lower, loop.upper))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Body, Decl, ExprStmt, If, Loop, Opaque, Stmt, VectorLoad, VectorStore
+from genome.ir.stmt import Assign, Body, Decl, ExprStmt, If, Loop, Opaque, Repeat, Stmt, VectorLoad, VectorStore
 from genome.spec import KernelSpec
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -63,6 +63,10 @@ def _stmt(stmt: Stmt, names: dict[str, str]) -> Iterator[str]:
             bounds = f"{_expr(stmt.lower, names)} {_expr(stmt.upper, names)} {stmt.step} {stmt.role.value}"
             yield f"loop {stmt.ctype} {bounds} {stmt.unroll}"
             yield from _body(stmt.body, {**names, stmt.var: f"v{len(names)}"})
+            yield "end"
+        case Repeat():
+            yield "repeat"
+            yield from _body(stmt.body, dict(names))
             yield "end"
         case If():
             yield f"if {_expr(stmt.condition, names)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from genome.ir.expr import Binary, Call, Expr, Index, children
-from genome.ir.stmt import Assign, Body, If, Loop, Stmt, expressions
+from genome.ir.stmt import Assign, Body, If, Loop, Repeat, Stmt, expressions
 
 DEPTH_WEIGHT = 8
 """Iterations that a loop is taken to have."""
@@ -19,15 +19,15 @@ class Visit:
     """A statement with the loops (outermost first) and conditions around it."""
 
     stmt: Stmt
-    loops: tuple[Loop, ...]
+    loops: tuple[Loop | Repeat, ...]
     conditions: tuple[Expr, ...]
 
 
-def visits_of(body: Body, loops: tuple[Loop, ...] = (), conditions: tuple[Expr, ...] = ()) -> Iterator[Visit]:
+def visits_of(body: Body, loops: tuple[Loop | Repeat, ...] = (), conditions: tuple[Expr, ...] = ()) -> Iterator[Visit]:
     """Every statement of the body, in program order; ``loops`` and ``conditions`` are those around the body."""
     for stmt in body:
         yield Visit(stmt, loops, conditions)
-        if isinstance(stmt, Loop):
+        if isinstance(stmt, Loop | Repeat):
             yield from visits_of(stmt.body, (*loops, stmt), conditions)
         elif isinstance(stmt, If):
             yield from visits_of(stmt.then, loops, (*conditions, stmt.condition))
