@@ -12,6 +12,8 @@ from genome.transforms.fission import Fission
 from genome.transforms.fusion import Fusion
 from genome.transforms.grid_stride import GridStride
 from genome.transforms.interchange import Interchange
+from genome.transforms.intrinsics import Intrinsic
+from genome.transforms.inverse_root import InverseRoot
 from genome.transforms.keep import Keep
 from genome.transforms.masked_reads import MaskedReads
 from genome.transforms.masked_tile import MaskedTile
@@ -23,6 +25,7 @@ from genome.transforms.rasterise import Rasterise
 from genome.transforms.register_tile import RegisterTile
 from genome.transforms.scalar_reads import ScalarReads
 from genome.transforms.shared_tile import SharedTile
+from genome.transforms.single import Single
 from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
 from genome.transforms.transpose_tile import TransposeTile
@@ -35,6 +38,7 @@ BUILTIN: tuple[Transform, ...] = (
     Macro(),
     Promote(),
     MaskedReads(),
+    Single(),
     Interchange(),
     Fission(),
     Fusion(),
@@ -62,6 +66,8 @@ BUILTIN: tuple[Transform, ...] = (
     Vectorise(),
     Restrict(),
     FastMath(),
+    Intrinsic(),
+    InverseRoot(),
     LaunchBounds(),
     Rasterise(),
 )

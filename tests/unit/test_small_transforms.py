@@ -94,6 +94,19 @@ NEAR_MISSES = {
     "unroll_jam: fewer iterations than copies": (
         "for (int a = 0; a < 3; a++) for (int b = 0; b < 8; b++) y[a * 8 + b] = 0.0f;",
         gene("unroll_jam", "a", factor=4), "only 3 iterations"),
+    "single: a value that becomes an integer": (
+        "count[i] = x[i] * 0.5;", gene("single", "doubles", places="exact"), "no site doubles"),
+    "single: a variable of type double": (
+        "double d = 0.5; y[i] = x[i] * d;", gene("single", "doubles", places="exact"), "no site doubles"),
+    "single: a cast to double": (
+        "y[i] = (double)x[i] * 0.5;", gene("single", "doubles", places="exact"), "no site doubles"),
+    "single: two roundings would be one": (
+        "y[i] = x[i] * 0.5 + 1.0;", gene("single", "doubles", places="exact"), "only with another result"),
+    "single: a literal that no float holds": (
+        "y[i] = x[i] > 0.1 ? 1.0f : 2.0f;", gene("single", "doubles", places="exact"), "only with another result"),
+    "intrinsic: a division of integers": ("count[i] = at[i] / m;", gene("intrinsic", "division"), "no site division"),
+    "intrinsic: a division of doubles": ("y[i] = x[i] / 3.0;", gene("intrinsic", "division"), "no site division"),
+    "inverse_root: the root of a double": ("y[i] = 1.0f / sqrt(2.0);", gene("inverse_root", "roots"), "no site roots"),
     "fusion: the second loop needs the end of the first": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) y[j + m] = y[j + 1];", gene("fusion", "k"),
         "may need what another one does to y"),
@@ -124,6 +137,10 @@ UNGRANTED = {
         LOOP + "{ y[k] = x[k]; count[k] = k; }", gene("fission", "k", at=1), "no_alias"),
     "unroll_jam: overlapping arrays": (
         NEST + "y[a * 8 + b] = x[b];", gene("unroll_jam", "a", factor=2), "no_alias"),
+    "single: another rounding": (
+        "y[i] = x[i] * 0.5 + 1.0;", gene("single", "doubles", places="all"), "fast_math"),
+    "intrinsic: an approximation": ("y[i] = expf(x[i]);", gene("intrinsic", "expf"), "fast_math"),
+    "inverse_root: an approximation": ("y[i] = 1.0f / sqrtf(x[i]);", gene("inverse_root", "roots"), "fast_math"),
     "fusion: overlapping arrays": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) count[j] = at[j];", gene("fusion", "k"), "no_alias"),
 }  # fmt: skip
@@ -133,7 +150,7 @@ UNGRANTED = {
 def test_what_is_not_granted_is_named_and_granted_it_applies(name: str) -> None:
     body, tried, grant = UNGRANTED[name]
     assert f"assume.{grant}" in reason(spec_of(body, **{grant: False}), tried)
-    assert reason(spec_of(body), tried) == ""
+    assert reason(spec_of(body, **{grant: True}), tried) == ""
 
 
 PLANE = """
