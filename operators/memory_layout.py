@@ -16,7 +16,7 @@ from operators.mutation import batch, mutated
 TABLE: Mapping[str, float] = {
     "shared_tile": 2.0, "vectorise": 2.0, "coarsen_blocked": 1.0, "scalar_reads": 1.0, "restrict": 0.7,
     "axis_swap": 0.7, "block_shape": 0.5, "promote": 0.5, "transpose_tile": 2.0, "privatise": 1.0,
-    "cooperate": 0.5, "cascade": 0.3, "grid_stride": 0.3, "keep": 2.0, "unpeel": 0.3,
+    "cooperate": 0.5, "cascade": 0.3, "grid_stride": 0.3, "keep": 2.0, "unpeel": 0.3, "online": 1.0, "moments": 1.0,
     "coarsen_strided": 0.0, "register_tile": 0.3, "strip": 0.0, "unroll": 0.0, "specialise": 0.0, "launch_bounds": 0.0,
     "fast_math": 0.0, "macro": 0.0,
 }  # fmt: skip

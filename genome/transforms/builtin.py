@@ -17,6 +17,8 @@ from genome.transforms.inverse_root import InverseRoot
 from genome.transforms.keep import Keep
 from genome.transforms.masked_reads import MaskedReads
 from genome.transforms.masked_tile import MaskedTile
+from genome.transforms.moments import Moments
+from genome.transforms.online import Online
 from genome.transforms.pipeline import Pipeline
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
@@ -56,6 +58,8 @@ BUILTIN: tuple[Transform, ...] = (
     Cascade(),
     Privatise(),
     RegisterTile(),
+    Online(),
+    Moments(),
     Strip(),
     Unroll(),
     SharedTile(),

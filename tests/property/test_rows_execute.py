@@ -75,6 +75,15 @@ NORMS = Rows(
     ("count:int32=count", "length:uint32=length", "low:float32:out:count", "out:float32:out:count*length",
      "values:float32:in:count*length"), "who_first", "count", "length", 512)  # fmt: skip
 
+LOG_SUM = Rows(
+    "tests/data/kernels/row_passes.cu", "log_sum",
+    ("out:float32:out:n", "scores:float32:in:n*width", "weight:float32:in:width", "width:int32=width", "n:int32=n"),
+    "column", "n", "width", 389)  # fmt: skip
+CHANNELS = Rows(
+    "tests/data/kernels/row_passes.cu", "channels",
+    ("image:float32:in:count*pixels", "pixels:int32=pixels", "count:int32=count", "spread:float32:out:count",
+     "middle:float32:out:count"), "c", "count", "pixels", 519)  # fmt: skip
+
 
 def gene(name: str, label: str, **params: int) -> Gene:
     return Gene.of(name, Site(label, label), **params)
@@ -137,3 +146,44 @@ def test_a_loop_takes_its_first_iteration_back(rows: Rows, opencl_run) -> None:
     variant = lowered(rows.spec(), gene("unpeel", "loop.peeled[0]"))
     assert "= 1;" not in variant.source
     assert_same(rows, variant, opencl_run)
+
+
+ONE_PASS = {
+    "softmax by one thread": (SOFTMAX, gene("unpeel", "j"), gene("online", "sum")),
+    "softmax by lanes": (
+        SOFTMAX, gene("unpeel", "j"), gene("cooperate", "r", threads=64, inner=4), gene("online", "sum_part"),
+        gene("keep", "x"), gene("vectorise", "x", width=4)),
+    "softmax by more lanes than elements of a round": (
+        SOFTMAX, gene("unpeel", "j"), gene("cooperate", "r", threads=256, inner=8), gene("online", "sum_part")),
+    "columns by one thread": (LOG_SUM, gene("online", "total")),
+    "columns by lanes": (
+        LOG_SUM, gene("cooperate", "column", threads=32, inner=1), gene("block_shape", "column", threads=2),
+        gene("online", "total_part"), gene("unroll", "k_outer", factor=2)),
+    "layernorm by one thread": (LAYERNORM, gene("moments", "squares")),
+    "layernorm by lanes": (
+        LAYERNORM, gene("cooperate", "r", threads=64, inner=4), gene("moments", "squares_part"), gene("keep", "x")),
+    "channels by lanes": (CHANNELS, gene("cooperate", "c", threads=32, inner=2), gene("moments", "far_part")),
+    "channels by one thread": (CHANNELS, gene("moments", "far"), gene("unroll", "p", factor=4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_PASS)
+def test_one_pass_gives_what_two_gave(name: str, opencl_run) -> None:
+    rows, *genes = ONE_PASS[name]
+    assert_same(rows, lowered(rows.spec(), *genes), opencl_run)
+
+
+@pytest.mark.parametrize("lanes", [(), (gene("cooperate", "r", threads=64, inner=4),)], ids=["one thread", "lanes"])
+def test_masked_scores_stay_without_weight(lanes: tuple[Gene, ...], opencl_run) -> None:
+    """Minus infinity has no weight, wherever it stands: at the start of a row, in all that one lane sees."""
+    spec, sizes = SOFTMAX.spec(), SOFTMAX.size(7).env
+    label = "sum_part" if lanes else "sum"
+    variant = lowered(spec, gene("unpeel", "j"), *lanes, gene("online", label))
+    assert not variant.skipped
+    scores = inputs_of(spec, sizes)["x"].reshape(7, -1)
+    scores[:5, :300] = -np.inf
+    scores[3, 301:] = -np.inf
+    scores[4, :-1] = -np.inf
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    got = opencl_run(spec, variant, sizes, {"x": scores})["y"].reshape(7, -1)
+    np.testing.assert_allclose(got, powers / powers.sum(axis=1, keepdims=True), rtol=2e-4, atol=1e-7)

@@ -105,3 +105,72 @@ def test_an_iteration_that_would_change_something_stays_out(name: str) -> None:
     body, words = PEELED[name]
     _, reason = outcome(spec_of(body + "y[r] = top;"), gene("unpeel", "j"))
     assert reason and words in reason
+
+
+EXPONENTIAL = (
+    FIRST.replace("j = 1", "j = 0") + "float sum = 0.0f; for (int k = 0; k < 64; k++) sum += expf(x[r * 64 + k] - top);"
+)
+SQUARES = (
+    SECOND + "float mean = sum / 64; float far = 0.0f;"
+    "for (int m = 0; m < 64; m++) { float d = x[r * 64 + m] - mean; far += d * d; }"
+)
+
+
+def test_a_sum_of_exponentials_joins_the_maximum() -> None:
+    source, reason = outcome(spec_of(EXPONENTIAL + "y[r] = sum;", reassociation=True), gene("online", "sum"))
+    assert not reason
+    assert source.count("for (") == 1
+
+
+def test_squared_distances_join_the_sum() -> None:
+    source, reason = outcome(spec_of(SQUARES + "y[r] = far;", reassociation=True), gene("moments", "far"))
+    assert not reason
+    assert source.count("for (") == 1
+
+
+ONLINE = {
+    "a maximum that is added as well": (EXPONENTIAL.replace("- top)", "- top) + top"), "no site"),
+    "a second power": (EXPONENTIAL.replace("sum +=", "sum += expf(-x[r * 64 + k] - top) *"), "no site"),
+    "another sign": (EXPONENTIAL.replace("x[r * 64 + k] - top", "top - x[r * 64 + k]"), "no site"),
+    "fewer iterations": (EXPONENTIAL.replace("k < 64", "k < 63"), "same iterations"),
+    "a start above zero": (EXPONENTIAL.replace("sum = 0.0f", "sum = 1.0f"), "start from zero"),
+    "a sum that was begun": (EXPONENTIAL.replace("0.0f;", "0.0f; sum += y[r];"), "start from zero"),
+    "a store": (EXPONENTIAL.replace("sum +=", "y[k] = 1.0f, sum +="), ""),
+    "a store of the power": (
+        EXPONENTIAL.replace("sum += expf(x[r * 64 + k] - top);",
+                            "{ float e = expf(x[r * 64 + k] - top); y[r * 64 + k] = e; sum += e; }"), ""),
+    "an operand that changes": (
+        EXPONENTIAL.replace("float sum", "int at = r; at += 1; float sum").replace("r * 64 + k", "at * 64 + k"),
+        "at changes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_exponentials_that_cannot_be_rescaled_stay_apart(name: str) -> None:
+    body, words = ONLINE[name]
+    _, reason = outcome(spec_of(body + "y[r] = sum;", reassociation=True, no_alias=True), gene("online", "sum"))
+    assert reason and words in reason
+
+
+MOMENTS = {
+    "other values": (SQUARES.replace("d = x[r * 64 + m]", "d = x[r * 64 + 63 - m]"), "other values"),
+    "absolute distances": (SQUARES.replace("d * d", "d"), "no site"),
+    "a weight": (SQUARES.replace("d * d", "d * d * y[m]"), "no site"),
+    "a condition": (SQUARES.replace("far +=", "if (d > 0) far +="), "no site"),
+    "a sum that was begun": (SQUARES.replace("sum = 0.0f", "sum = 2.0f"), "start from zero"),
+    "fewer iterations": (SQUARES.replace("m < 64", "m < 60"), "same iterations"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_distances_that_cannot_be_moved_stay_apart(name: str) -> None:
+    body, words = MOMENTS[name]
+    _, reason = outcome(spec_of(body + "y[r] = far;", reassociation=True, no_alias=True), gene("moments", "far"))
+    assert reason and words in reason
+
+
+@pytest.mark.parametrize(("body", "name", "label"), [(EXPONENTIAL, "online", "sum"), (SQUARES, "moments", "far")])
+def test_one_pass_names_its_grants(body: str, name: str, label: str) -> None:
+    assert "assume.reassociation" in outcome(spec_of(body + f"y[r] = {label};"), gene(name, label))[1]
+    between = body.replace(f"float {label} = 0.0f;", f"float {label} = 0.0f; y[r] = 1.0f;")
+    assert "assume.no_alias" in outcome(spec_of(between, reassociation=True), gene(name, label))[1]
