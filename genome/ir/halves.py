@@ -35,16 +35,17 @@ ROUNDED: Mapping[str, str] = {
 _SAME = frozenset({*ARITHMETIC, *ROUNDED, "__hfma", "__hneg", "__habs"})
 _TRUTH = frozenset({*COMPARISONS, "__hisnan", "__hisinf"})
 _MODES = ("rn", "rz", "rd", "ru")
-_NAMES = {HALF: "half", BFLOAT16: "bfloat16"}
+SHORT: Mapping[str, str] = {HALF: "half", BFLOAT16: "bfloat16"}
+"""What the names of functions call each."""
 
 RESULTS: Mapping[str, str] = {
-    **{f"__{short}2float": "float" for short in _NAMES.values()},
-    **{f"__{source}2{short}{suffix}": name for name, short in _NAMES.items()
+    **{f"__{short}2float": "float" for short in SHORT.values()},
+    **{f"__{source}2{short}{suffix}": name for name, short in SHORT.items()
        for source, suffix in (("float", ""), ("float", "_rn"), ("double", ""), ("int", "_rn"), ("uint", "_rn"))},
-    **{f"__{short}2{whole}_{mode}": ctype for short in _NAMES.values() for mode in _MODES
+    **{f"__{short}2{whole}_{mode}": ctype for short in SHORT.values() for mode in _MODES
        for whole, ctype in (("int", "int"), ("uint", "unsigned int"))},
-    **{f"__{bits}_as_{short}": name for name, short in _NAMES.items() for bits in ("short", "ushort")},
-    **{f"__{short}_as_{bits}": ctype for short in _NAMES.values()
+    **{f"__{bits}_as_{short}": name for name, short in SHORT.items() for bits in ("short", "ushort")},
+    **{f"__{short}_as_{bits}": ctype for short in SHORT.values()
        for bits, ctype in (("short", "short"), ("ushort", "unsigned short"))},
 }  # fmt: skip
 """Conversions -> the type of their result."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from genome.ir.print_functions import ATOMICS
+
 _SPACES = ("__global", "__local")
 _OVERLOAD = "__attribute__((overloadable))"
 _WHOLE = {
@@ -33,6 +35,8 @@ def definitions(used: frozenset[str]) -> str:
     parts: list[str] = []
     for name in sorted(word for word in used if word.startswith("evo_")):
         plain, _, kind = name.removeprefix("evo_").partition("_")
+        if plain not in ATOMICS and plain != "abs":
+            continue
         if plain == "abs":
             parts += [_absolute(ctype) for ctype in ("int", "long", "float", "double")]
         elif kind:

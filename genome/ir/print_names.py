@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
+from genome.ir.halves import BFLOAT16, HALF
 from genome.ir.print_errors import PrintError
 from genome.ir.types import canonical
 
@@ -23,6 +25,9 @@ smoothstep sqrt step tan tanh trunc upsample
 BUILTIN_FUNCTIONS = frozenset(_FUNCTIONS.split())
 """Functions of OpenCL C that a helper of the same name may not define again."""
 
+HALF_STRUCTS: Mapping[str, str] = {HALF: "evo_half", BFLOAT16: "evo_bfloat16"}
+"""16-bit floats -> the structs that stand for them (``genome.ir.print_halves``)."""
+
 _TYPES = {
     "unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint", "unsigned long": "ulong",
     "long long": "long", "unsigned long long": "ulong", "signed char": "char",
@@ -37,8 +42,9 @@ def opencl_type(ctype: str) -> str:
     stars = "*" * name.count("*")
     name = name.rstrip("*")
     name = _TYPES.get(name, name)
-    if name in ("half", "half2") or "bfloat16" in name:
-        raise PrintError(f"{name} is not available in OpenCL C without an extension")
+    if name in ("half2", f"{BFLOAT16}2"):
+        raise PrintError(f"{name} has no counterpart in OpenCL C without an extension; single elements have one")
+    name = HALF_STRUCTS.get(name, name)
     if name.startswith("ulonglong"):
         name = name.replace("ulonglong", "ulong")
     elif name.startswith("longlong"):

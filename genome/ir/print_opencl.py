@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from genome.ir.halves import SHORT
 from genome.ir.print_errors import PrintError
 from genome.ir.print_functions import ATOMICS, BARRIERS, BINARY, CUDA_ONLY, FAST, MATH, RENAMED
+from genome.ir.print_halves import NAMES
 from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
 from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, split_commas, tokenize, word
-from genome.ir.types import VECTOR_TYPES
+from genome.ir.types import VECTOR_TYPES, canonical
 
 _WORK_ITEM = {"threadIdx": "get_local_id", "blockIdx": "get_group_id", "blockDim": "get_local_size",
               "gridDim": "get_num_groups"}  # fmt: skip
@@ -20,7 +22,8 @@ _RENAMED_WORDS = {"__restrict__": "restrict", "__restrict": "restrict", "__share
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast"})
 _TYPE_WORDS = frozenset({"unsigned", "signed", "int", "long", "short", "char", "float", "double", "bool", "size_t",
                          "half", "uint", "uchar", "ushort", "ulong", "int8_t", "uint8_t", "int16_t", "uint16_t",
-                         "int32_t", "uint32_t", "int64_t", "uint64_t"})  # fmt: skip
+                         "int32_t", "uint32_t", "int64_t", "uint64_t", "__half", "__nv_bfloat16",
+                         "nv_bfloat16"})  # fmt: skip
 _FOREIGN = frozenset({"template", "class", "namespace", "operator", "asm", "__asm__", "new", "delete", "this", "using",
                       "cooperative_groups", "lambda", "decltype", "virtual"})  # fmt: skip
 _KEYWORDS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "else", "do", "case"})
@@ -174,8 +177,12 @@ class _Translator:
             raise PrintError("cast without a type")
         stop = closing(tokens, end + 1)
         like = tokens[position]
-        result += [mark("(", like)._replace(space=like.space), mark("(", like)]
         target = tokens[position + 2 : end]
+        if canonical(" ".join(part.text for part in target)) in SHORT:
+            inner = self.run(tokens[end + 2 : stop])
+            result += [_rounding(target[0])._replace(space=like.space), mark("(", like), *inner, mark(")", like)]
+            return stop + 1
+        result += [mark("(", like)._replace(space=like.space), mark("(", like)]
         pointer = any(part.text == "*" for part in target)
         self._append_type(target, self._space(tokens, end + 1, stop) if pointer else "", result)
         inner = self.run(tokens[end + 2 : stop])
@@ -193,6 +200,9 @@ class _Translator:
             stop = closing(tokens, end)
             like = part[0]
             inner = self.run(tokens[end + 1 : stop])
+            if canonical(like.text) in SHORT:
+                result += [_rounding(like), mark("(", like), *inner, mark(")", like)]
+                return stop + 1
             result += [mark("((", like)._replace(space=like.space), word(opencl_type(like.text), like, ""),
                        mark(")(", like), *inner, mark("))", like)]  # fmt: skip
             return stop + 1
@@ -261,13 +271,18 @@ class _Translator:
             result += [word("mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", token, token.space)]
             return end + 1
         else:
-            new = f"evo_{name}" if name in ATOMICS or name == "abs" else RENAMED.get(name, name)
+            new = f"evo_{name}" if name in ATOMICS or name == "abs" else RENAMED.get(name, NAMES.get(name, name))
             result.append(word(new, token, token.space))
         result.append(mark("(", token))
         for number, arg in enumerate(args):
             result += ([mark(", ", token)] if number else []) + arg
         result.append(mark(")", token))
         return end + 1
+
+
+def _rounding(token: Token) -> Token:
+    """The function that rounds a float to the type of 16 bits that the token names."""
+    return word(f"evo_float2{SHORT[canonical(token.text)]}", token, token.space)
 
 
 def _work_item(token: Token, dim: str) -> list[Token]:

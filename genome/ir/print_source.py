@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, conjunction
+from genome.ir.halves import HALVES
 from genome.ir.kernel import Axis, Kernel, Param
 from genome.ir.print_atomics import definitions
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
+from genome.ir.print_halves import half_definitions
 from genome.ir.print_helpers import prelude_functions, prelude_types, translate_prelude
 from genome.ir.print_names import (
     BUILTIN_FUNCTIONS,
@@ -52,6 +54,7 @@ def kernel_text(kernel: Kernel, target: Target, body: str) -> str:
         PrintError: If OpenCL C cannot say it.
     """
     if target is Target.OPENCL:
+        _refuse_halves(kernel)
         spaces = {param.name: "__global" for param in kernel.params if param.pointer}
         body = translate_statement(body, spaces, prelude_types(kernel.prelude))
     return _complete(kernel, target, f"{_signature(kernel, target)}\n{body}\n")
@@ -63,6 +66,14 @@ def _complete(kernel: Kernel, target: Target, text: str) -> str:
     if target is Target.CUDA:
         return text
     return as_parameters(text, kernel.name, [variable for variable in kernel.variables if variable.given])
+
+
+def _refuse_halves(kernel: Kernel) -> None:
+    """Text does not tell where C++ converts 16-bit floats; the parsed form does."""
+    found = [param.ctype for param in kernel.params if canonical(param.ctype) in HALVES]
+    found += [word for word in words(kernel.verbatim) if canonical(word) in HALVES]
+    if found:
+        raise PrintError(f"OpenCL C has no {found[0]}, whose conversions C++ makes without a word")
 
 
 def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
@@ -177,7 +188,7 @@ def _preamble(kernel: Kernel, target: Target, text: str) -> str:
     if DYNAMIC_SHARED in text:
         parts.append(f"#ifndef {DYNAMIC_SHARED}\n#define {DYNAMIC_SHARED} 32768\n#endif")
     used = words(prelude + text)
-    helpers = definitions(used)
+    helpers = "\n".join(filter(None, (half_definitions(used), definitions(used))))
     parts += [f"#define {name} {name}_" for name in sorted(used & _reserved(kernel))]
     parts += [part for part in (helpers, prelude) if part]
     return "\n".join(parts) + "\n\n" if parts else ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from genome.ir.expr import Binary, Const, Index, Var, integer
+from genome.ir.expr import Binary, Cast, Const, Index, Var, integer
+from genome.ir.halves import HALVES
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
 from genome.ir.print_opencl import translate_statement
+from genome.ir.print_wide import LANES, load_halves, store_halves, words
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -26,13 +28,13 @@ from genome.ir.stmt import (
     VectorLoad,
     VectorStore,
 )  # fmt: skip
+from genome.ir.types import infer
 from genome.variant import Target
 
 INDENT = "    "
 
-_LANES = "0123456789abcdef"
 _CUDA_VECTORS: Mapping[str, tuple[str, int]] = {
-    "float": ("float", 4), "int": ("int", 4), "unsigned int": ("uint", 4), "double": ("double", 2), "half": ("half", 2),
+    "float": ("float", 4), "int": ("int", 4), "unsigned int": ("uint", 4), "double": ("double", 2),
     "long long": ("longlong", 2), "unsigned long long": ("ulonglong", 2), "long": ("long", 2),
     "unsigned long": ("ulong", 2), "short": ("short", 4), "unsigned short": ("ushort", 4), "char": ("char", 4),
     "signed char": ("char", 4), "unsigned char": ("uchar", 4),
@@ -106,9 +108,18 @@ class StmtPrinter:
 
     def _assignment(self, stmt: Assign) -> str:
         target = self.expr.text(stmt.target)
+        if self.expr.halves:
+            return self._half_assignment(stmt, target)
         if stmt.op in ("+=", "-=") and stmt.value == Const("1") and isinstance(stmt.target, Var):
             return target + stmt.op[0] * 2
         return f"{target} {stmt.op} {self.expr.text(stmt.value)}"
+
+    def _half_assignment(self, stmt: Assign, target: str) -> str:
+        """Of a kernel with 16-bit floats in OpenCL C: conversions and operators of theirs are functions."""
+        kind = infer(stmt.target, self.expr.types)
+        if kind in HALVES and stmt.op != "=":
+            return f"{target} = {self.expr.text(Binary(stmt.op[:-1], stmt.target, Cast(kind, stmt.value)))}"
+        return f"{target} {stmt.op} {self.expr.text_as(stmt.value, kind)}"
 
     def declaration(self, decl: Decl) -> str:
         """``[__shared__] [const] type name[dims] [= init]``."""
@@ -116,7 +127,7 @@ class StmtPrinter:
         ctype = opencl_type(decl.ctype) if self.opencl else decl.ctype
         if decl.space is Space.SHARED:
             return self._shared(decl, ctype, dims)
-        init = f" = {self.expr.text(decl.init)}" if decl.init is not None else ""
+        init = f" = {self.expr.text_as(decl.init, decl.ctype)}" if decl.init is not None else ""
         return f"{'const ' if decl.const else ''}{ctype} {decl.name}{dims}{init}"
 
     def _shared(self, decl: Decl, ctype: str, dims: str) -> str:
@@ -149,7 +160,7 @@ class StmtPrinter:
 
     def _if(self, stmt: If, depth: int) -> list[str]:
         pad = INDENT * depth
-        lines = [f"{pad}if ({self.expr.text(stmt.condition)}) {{", *self.body(stmt.then, depth + 1)]
+        lines = [f"{pad}if ({self.expr.truth(stmt.condition)}) {{", *self.body(stmt.then, depth + 1)]
         if not stmt.orelse:
             return [*lines, pad + "}"]
         if _leaves_first(stmt):
@@ -165,10 +176,12 @@ class StmtPrinter:
     def _load(self, stmt: VectorLoad) -> list[str]:
         width = len(stmt.targets)
         element = self.element(stmt.source.array)
-        if self.opencl:
+        if element in HALVES:
+            lines, parts = load_halves(self.expr, stmt, element, self.wide, self.spaces.get(stmt.source.array, ""))
+        elif self.opencl:
             name = opencl_type(element)
             lines = [f"    const {name}{width} {self.wide} = vload{width}(0, &{self.expr.text(stmt.source)});"]
-            parts = [f"{self.wide}.s{_LANES[lane]}" for lane in range(width)]
+            parts = [f"{self.wide}.s{LANES[lane]}" for lane in range(width)]
         elif element in ("unsigned char", "signed char"):
             lines, parts = self._load_bytes(stmt, element)
         else:
@@ -184,17 +197,15 @@ class StmtPrinter:
 
     def _load_bytes(self, stmt: VectorLoad, element: str) -> tuple[list[str], list[str]]:
         """CUDA loads 4, 8 or 16 bytes as words, whose bytes are then picked: no vector of bytes is that wide."""
-        words, rest = divmod(len(stmt.targets), 4)
-        if rest or words not in (1, 2, 4):
-            raise PrintError(f"CUDA has no {len(stmt.targets)}-wide access of {element}")
-        vector = "unsigned int" if words == 1 else f"uint{words}"
-        names = [self.wide] if words == 1 else [f"{self.wide}.{field}" for field in "xyzw"[:words]]
-        parts = [f"({element})({name} >> {8 * byte})" for name in names for byte in range(4)]
+        vector, fields = words(len(stmt.targets) // 4, element, len(stmt.targets))
+        parts = [f"({element})({self.wide}{field} >> {8 * byte})" for field in fields for byte in range(4)]
         return [f"    const {vector} {self.wide} = *(const {vector}*)&{self.expr.text(stmt.source)};"], parts
 
     def _store(self, stmt: VectorStore) -> list[str]:
         width = len(stmt.values)
         element = self.element(stmt.target.array)
+        if element in HALVES:
+            return store_halves(self.expr, stmt, element, self.spaces.get(stmt.target.array, ""))
         values = [self.expr.text(value) for value in stmt.values]
         if self.opencl:
             vector = f"{opencl_type(element)}{width}"

@@ -23,8 +23,6 @@ def convert_halves(body: Body, types: Mapping[str, str]) -> Body:
         body: The body.
         types: Canonical type of every variable; of each element for an array.
     """
-    if not HALVES & set(types.values()):
-        return body
 
     def converted(value: Expr, wanted: str) -> Expr:
         kind = infer(value, types)

@@ -56,7 +56,8 @@ def read_back(text: str) -> Expr:
 @settings(max_examples=300, deadline=None)
 @given(expressions)
 def test_printed_expression_reads_back(expr: Expr) -> None:
-    assert read_back(ExprPrinter(Target.CUDA).text(expr)) == expr
+    back = read_back(ExprPrinter(Target.CUDA).text(expr))
+    assert back in (expr, Cast("float", expr, True)), "the conversion of a half to out's type is written out"
 
 
 arithmetic = st.recursive(

@@ -216,6 +216,6 @@ def test_entry_named_like_a_word_of_opencl() -> None:
 
 
 def test_types_that_opencl_lacks_or_lays_out_otherwise() -> None:
-    for ctype in ("half", "__half", "float3"):
+    for ctype in ("half2", "__half2", "__nv_bfloat162", "nv_bfloat162", "float3"):
         with pytest.raises(PrintError):
             print_kernel(replace(kernel(), params=(Param("x", ctype, True),)), Target.OPENCL)
