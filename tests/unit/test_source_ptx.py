@@ -33,6 +33,7 @@ OTHER_ORDER = {
 
 OTHER_WORK = {
     "kernels/untidy:tiled": "shared arrays are aligned to 16 bytes: the compiler loads several elements at once",
+    "kernels/uncounted:sparse_row": "a return out of the loop leaves it with a flag, which is asked for behind it",
     "conv3x3/kernel:conv3x3": "`if (outside) continue;` becomes `if (inside) {...}`: or of opposite comparisons",
     "source/softmax:softmax": "pointers to a row go into their uses: addresses are formed at the access",
     "source/stencil:jacobi": "two guards become one: a bound fewer is computed, a branch fewer taken",
