@@ -25,6 +25,7 @@ from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
 from genome.transforms.rasterise import Rasterise
 from genome.transforms.register_tile import RegisterTile
+from genome.transforms.register_window import RegisterWindow
 from genome.transforms.scalar_reads import ScalarReads
 from genome.transforms.shared_tile import SharedTile
 from genome.transforms.single import Single
@@ -65,6 +66,7 @@ BUILTIN: tuple[Transform, ...] = (
     SharedTile(),
     MaskedTile(),
     Pipeline(),
+    RegisterWindow(),
     ScalarReads(),
     Keep(),
     Vectorise(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from genome.analysis.effects import effects, element_type, holds_barrier
+from genome.analysis.filled import unfilled
 from genome.analysis.footprint import Box, FootprintError, Range, footprint, loop_range, union
 from genome.analysis.tile_mask import MaskError, Sided, mask_at, mask_terms
 from genome.genes import ParamValue, Site
@@ -22,6 +23,7 @@ from genome.ir.stmt import (
     If,
     Loop,
     LoopRole,
+    Repeat,
     Space,
     Stmt,
     expressions,
@@ -140,7 +142,9 @@ def _planned(kernel: Kernel, array: str, no_alias: bool) -> _Plan:
     stray = [name for part in fixed for atom in part.atoms for name in names(atom) if name not in uniform]
     if stray:
         raise _Refused(f"the address or its mask depends on {stray[0]}, which may differ within the block")
-    _refuse_gaps(box, offsets, ranges)
+    gaps = unfilled(box.extents, offsets)
+    if gaps:
+        raise _Refused(f"{gaps}, about which no mask decides")
     return _Plan(region, reads, box, offsets, mask)
 
 
@@ -231,25 +235,10 @@ def _refuse_effects(kernel: Kernel, body: Body, array: str, no_alias: bool) -> N
     if stored and not no_alias:
         raise _Refused(f"{stored[0]} is written in the region and may overlap {array}", "assume.no_alias")
     for stmt in flatten(body):
-        if isinstance(stmt, If) and _reads((stmt,), array):
+        if isinstance(stmt, If | Repeat) and _reads((stmt,), array):
             raise _Refused(f"{array} is read under a condition of another statement")
         if isinstance(stmt, Loop) and stmt.trip is None and _reads((stmt,), array):
             raise _Refused(f"the loop over {stmt.var} has no constant trip count: strip-mine it first")
-
-
-def _refuse_gaps(box: Box, offsets: tuple[tuple[int, ...], ...], ranges: Mapping[str, Range]) -> None:
-    """Every position must be met by an access: the offsets are all combinations, and a row has no holes."""
-    columns = [set(column) for column in zip(*offsets, strict=True)]
-    combinations = 1
-    for dimension, starts in enumerate(columns):
-        combinations *= len(starts)
-        reached = starts
-        for extent in box.extents[dimension]:
-            reached = {at + extent.factor * step for at in reached for step in range(extent.count)}
-        if len(reached) < box.size(dimension) + max(starts):
-            raise FootprintError("the accesses leave gaps, which no mask decides about")
-    if combinations > len(set(offsets)):
-        raise FootprintError("the accesses leave out corners, which no mask decides about")
 
 
 def _staged(kernel: Kernel, array: str, plan: _Plan, pad: int) -> Kernel:
