@@ -171,14 +171,11 @@ def expression(text: str | int) -> str | int:
 
 
 def launch(described: Mapping[str, Any], divisors: dict[str, int]) -> dict[str, Any]:
-    """A domain where every axis of the grid is its rounded-up quotient, else the grid.
-
-    Raises:
-        ValueError: If the block depends on sizes.
-    """
+    """A domain where every axis of the grid is its rounded-up quotient, else the grid."""
     block = dict(zip("xyz", described["block"], strict=True))
     if not all(isinstance(threads, int) for threads in block.values()):
-        raise ValueError(f"the block depends on sizes: {described['block']}")
+        grid = {axis: expression(blocks) for axis, blocks in zip("xyz", described["grid"], strict=True)}
+        return {"grid": grid, "block": block}
     domain: dict[str, Any] = {}
     for axis, blocks in zip("xyz", described["grid"], strict=True):
         match = re.fullmatch(r"ceil\((\w+)/(\d+)\)", str(blocks))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from evo.campaign_errors import shown
-from evo.campaign_model import AXES, ArgumentModel, CampaignModel, InitModel
+from evo.campaign_model import ArgumentModel, CampaignModel, InitModel
 from evo.campaign_paths import existing_file
 from evo.campaign_yaml import Document, FieldPath
 from evo.nearest import nearest
-from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import DTYPES, ArgSpec, Initialiser, KernelSpec, LaunchSpec, ProblemSize, Role
+from genome.sizes import SizeExpr
+from genome.spec import DTYPES, ArgSpec, Initialiser, KernelSpec, ProblemSize, Role
 
 _INIT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "uniform": ("low", "high"), "normal": ("mean", "std"), "integers": ("low", "high"), "constant": ("value",),
@@ -124,76 +123,6 @@ def _generator(text: str, where: FieldPath, document: Document) -> str:
     return f"{existing_file(document, file, where)}:{function}"
 
 
-def build_launch(model: CampaignModel, document: Document) -> LaunchSpec:
-    """The launch.
-
-    Raises:
-        CampaignError: Unless exactly one of domain and grid is given.
-    """
-    launch = model.launch
-    if (launch.domain is None) == (launch.grid is None):
-        raise document.error(
-            ("launch",), "expected exactly one of `domain:` (iterations per axis) and `grid:` (blocks per axis)"
-        )
-    sizes = {name for size in model.sizes for name in size}
-    for axis, side in enumerate(launch.block):
-        _check_side(side, axis_path(document, "block", axis), model.tunables, sizes, document)
-    for axis, extent in enumerate(launch.grid or ()):
-        _check_tuned(extent, axis_path(document, "grid", axis), model.tunables, document)
-    _check_tuned(launch.shared_bytes, ("launch", "shared_bytes"), model.tunables, document)
-    defaults = [(name, values[0]) for name, values in model.tunables.items()]
-    exprs = tuple(launch.block) if any(side.names for side in launch.block) else ()
-    block = (*(side.evaluate(_numbers(defaults)) for side in launch.block), 1, 1)[:3]
-    return LaunchSpec(
-        block=(block[0], block[1], block[2]),
-        domain=tuple(launch.domain or ()),
-        grid=tuple(launch.grid or ()),
-        shared_bytes=launch.shared_bytes,
-        block_exprs=exprs,
-    )
-
-
-def _numbers(macros: Iterable[tuple[str, str]]) -> dict[str, int]:
-    return {name: int(value) for name, value in macros if value.lstrip("-").isdigit()}
-
-
-def _check_side(
-    side: SizeExpr, where: FieldPath, tunables: Mapping[str, Sequence[str]], sizes: set[str], document: Document
-) -> None:
-    """Threads along one side of a block: positive under every value of the tunables it uses."""
-    for name in side.names:
-        if name in sizes and name not in tunables:
-            raise document.error(
-                where, f"a block is the same at every size: it cannot depend on '{name}'; use a tunable"
-            )
-        if name not in tunables:
-            raise document.error(
-                where,
-                f"expected an integer or an expression of tunables; '{name}' is no tunable; {nearest(name, tunables)}",
-            )
-    _check_tuned(side, where, tunables, document)
-    used = {name: tunables[name] for name in side.names}
-    for combination in product(*used.values()):
-        values = _numbers(zip(used, combination, strict=True))
-        try:
-            threads = side.evaluate(values)
-        except ExpressionError as error:
-            raise document.error(where, str(error)) from None
-        if threads < 1:
-            at = "".join(f" with {name}={value}" for name, value in values.items())
-            raise document.error(where, f"expected a number of at least 1, got {threads}{at}")
-
-
-def _check_tuned(
-    expression: SizeExpr, where: FieldPath, tunables: Mapping[str, Sequence[str]], document: Document
-) -> None:
-    """Tunables of the launch are numbers."""
-    for name in expression.names:
-        for value in tunables.get(name, ()):
-            if not value.lstrip("-").isdigit():
-                raise document.error(where, f"'{name}' can be '{value}', which is no integer: the launch cannot use it")
-
-
 def build_sizes(entries: Sequence[Mapping[str, Any]], document: Document, where: FieldPath) -> tuple[ProblemSize, ...]:
     """Problem sizes; ``weight`` is taken out of each mapping.
 
@@ -221,9 +150,3 @@ def build_sizes(entries: Sequence[Mapping[str, Any]], document: Document, where:
         if label in labels[:number]:
             raise document.error((*where, number), f"{label} is given twice; keep one of them")
     return tuple(result)
-
-
-def axis_path(document: Document, field: str, number: int) -> FieldPath:
-    """Where the extent along x, y or z stands in the file: ``launch.domain.y`` or ``launch.domain[1]``."""
-    named: FieldPath = ("launch", field, AXES[number])
-    return named if named in document.lines else ("launch", field, number)

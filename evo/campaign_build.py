@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from evaluator.oracle import Reference
-from evo.campaign_arguments import build_args, build_launch, build_sizes
+from evo.campaign_arguments import build_args, build_sizes
 from evo.campaign_check import check_launch, check_promises, check_shapes, check_tunables, launches
 from evo.campaign_kernel import check_signature, choose_entry
+from evo.campaign_launch import build_launch
 from evo.campaign_memory import check_memory, machine_memory
 from evo.campaign_model import FIXED, CampaignModel
 from evo.campaign_notes import campaign_notes
@@ -91,7 +92,7 @@ def build_spec(model: CampaignModel, document: Document) -> KernelSpec:
         source=source,
         entry=entry,
         args=args,
-        launch=build_launch(model, document),
+        launch=build_launch(model, sizes, document),
         sizes=sizes,
         assumptions=assumptions,
         tolerance=Tolerance(model.tolerance.rtol, model.tolerance.atol, model.tolerance.norm),
@@ -119,10 +120,13 @@ def _with_checks(spec: KernelSpec, model: CampaignModel, document: Document) -> 
     if model.check_sizes is None:
         first = launches(spec)[0]
         extents = (*first.domain, *first.grid)
-        generated = generate_check_sizes(spec.sizes, spec.args, spec.assumptions, extents)
+        held = {name for side in first.sized_block for name in side.names}
+        generated = generate_check_sizes(spec.sizes, spec.args, spec.assumptions, extents, held)
         if len(generated) < 3:
             raise document.error(
-                ("sizes",), "not enough check sizes can be made from these; add `check_sizes:` with at least three"
+                ("sizes",),
+                "not enough check sizes can be made from these; add `check_sizes:` with at least three, or "
+                f"`check_sizes: {FIXED}` if the kernel has but one size",
             )
         return replace(spec, check_sizes=generated)
     if isinstance(model.check_sizes, str):  # FIXED

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from evo.campaign_arguments import axis_path, field_of
+from evo.campaign_arguments import field_of
+from evo.campaign_launch import axis_path
 from evo.campaign_model import AXES
 from evo.campaign_yaml import Document, FieldPath
 from evo.nearest import nearest
@@ -67,6 +68,7 @@ def check_launch(spec: KernelSpec, document: Document) -> None:
     """
     limits = spec.limits or DeviceLimits()
     block, where = spec.launch.block, ("launch", "block")
+    _check_sized_block(spec, document)
     shown = "x".join(map(str, block))
     if math.prod(block) > limits.max_threads:
         raise document.error(
@@ -83,6 +85,19 @@ def check_launch(spec: KernelSpec, document: Document) -> None:
                 ("launch", "shared_bytes"), f"expected 0 to {most_shared} bytes, got {shared} at {size.label}"
             )
         _check_grid(spec, size, limits, document)
+
+
+def _check_sized_block(spec: KernelSpec, document: Document) -> None:
+    """The sizes that are checked give the block that is tuned."""
+    for number, size in enumerate(spec.check_sizes):
+        where: FieldPath = ("check_sizes", number)
+        for side, threads in zip(spec.launch.sized_block, spec.launch.block, strict=False):
+            if (other := side.evaluate(size.env)) != threads:
+                raise document.error(
+                    where if where in document.lines else ("launch", "block"),
+                    f"`block: {side}` is {other} at {size.label} and {threads} where it is tuned: a variant is "
+                    "compiled for one block",
+                )
 
 
 def _check_grid(spec: KernelSpec, size: ProblemSize, limits: DeviceLimits, document: Document) -> None:

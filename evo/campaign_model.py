@@ -28,11 +28,13 @@ def _expression(value: object) -> object:
 
 def _threads(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise ValueError(f"expected an integer or an expression of tunables such as 2*TILE, got {value!r}")
+        raise ValueError(f"expected an integer or an expression of tunables and sizes such as 2*TILE, got {value!r}")
     try:
         return SizeExpr(str(value))
     except ExpressionError as error:
-        raise ValueError(f"expected an integer or an expression of tunables such as 2*TILE; {error}") from None
+        raise ValueError(
+            f"expected an integer or an expression of tunables and sizes such as 2*TILE; {error}"
+        ) from None
 
 
 def _per_axis(value: object) -> object:

@@ -129,7 +129,10 @@ def _baseline_launcher(
     spec: KernelSpec, baseline: Variant, params: Sequence[Param], names: _Names, old: str, inside: str
 ) -> str:
     lines = _fillings(spec, names, inside)
-    lines += [*_launch(baseline.launches[0], old, names), "return cudaGetLastError();"]
+    defaults = [(tunable.name, tunable.values[0]) for tunable in spec.tunables]
+    sides = spec.launch.at(defaults).sized_block
+    launched = _launch(baseline.launches[0], old, names, sides, covers=bool(spec.launch.domain))
+    lines += [*launched, "return cudaGetLastError();"]
     title = "\n".join(["// Launches the kernel as it was.", *_about_contents(spec, names)])
     return "\n".join([title, *_function(f"launch_{old}", spec, params, names, lines)])
 
@@ -248,20 +251,33 @@ def _memset(spec: KernelSpec, best: Variant, step: Memset, names: _Names) -> str
     return f"cudaMemsetAsync({step.buffer}, {step.value}, {size}, {names.stream});"
 
 
-def _launch(launch: Launch, function: str, names: _Names) -> list[str]:
-    grid = ", ".join(_blocks(axis, names) for axis in launch.grid)
-    block = ", ".join(map(str, launch.block))
+def _launch(
+    launch: Launch, function: str, names: _Names, sides: Sequence[SizeExpr] = (), covers: bool = False
+) -> list[str]:
+    """A launch.
+
+    Args:
+        launch: What is launched.
+        function: Its name in the text.
+        names: Of the launcher.
+        sides: Of the block, where it follows the sizes.
+        covers: True if each of such blocks covers as much of the domain as it has threads.
+    """
+    block = [side.to_c(names.sizes) for side in sides]
+    block += map(str, launch.block[len(block) :])
+    tiles = [text if covers and sides else str(axis.tile) for text, axis in zip(block, launch.grid, strict=True)]
+    grid = ", ".join(_blocks(axis, tile, names) for axis, tile in zip(launch.grid, tiles, strict=True))
     shared = launch.shared_bytes.to_c(names.sizes)
     lines = []
     if not shared.isdigit() or int(shared) > 48 * 1024:
         lines.append(f"cudaFuncSetAttribute({function}, cudaFuncAttributeMaxDynamicSharedMemorySize, {shared});")
     arguments = ", ".join(launch.args)
-    lines.append(f"{function}<<<dim3({grid}), dim3({block}), {shared}, {names.stream}>>>({arguments});")
+    lines.append(f"{function}<<<dim3({grid}), dim3({', '.join(block)}), {shared}, {names.stream}>>>({arguments});")
     return lines
 
 
-def _blocks(axis: GridAxis, names: _Names) -> str:
+def _blocks(axis: GridAxis, tile: str, names: _Names) -> str:
     text = axis.extent.to_c(names.sizes)
-    if text.isdigit():
-        return str(axis.blocks({}))
-    return f"{names.blocks}({text}, {axis.tile})"
+    if text.isdigit() and tile.isdigit():
+        return str(GridAxis(axis.extent, int(tile)).blocks({}))
+    return f"{names.blocks}({text}, {tile})"

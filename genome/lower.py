@@ -54,6 +54,8 @@ def lower(
     try:
         own_words = source_form and spec.reading is not Reading.PARSED
         guard = Guard() if own_words else _guard(spec, kernel)
+        if result.applied:
+            guard = replace(guard, conditions=(*guard.conditions, *_same_block(spec, launch)))
     except ExpressionError as error:
         return Rejection(genome, f"the host cannot check what the variant relies on: {error}")
     try:
@@ -254,6 +256,12 @@ def _options(spec: KernelSpec, kernel: Kernel, target: Target) -> tuple[str, ...
     if dynamic:
         options.append(f"-D{DYNAMIC_SHARED}={dynamic}")
     return tuple(options)
+
+
+def _same_block(spec: KernelSpec, launch: Launch) -> tuple[SizeExpr, ...]:
+    """The sizes ask for the block that the variant is compiled for."""
+    sides = zip(spec.launch.sized_block, launch.block, strict=False)
+    return tuple(SizeExpr(f"({side}) == {threads}") for side, threads in sides if side.names)
 
 
 def _guard(spec: KernelSpec, kernel: Kernel) -> Guard:

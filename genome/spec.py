@@ -106,6 +106,8 @@ class LaunchSpec:
         shared_bytes: Dynamic shared memory in bytes.
         block_exprs: Threads of a block along x, y, z as expressions of tunables; ``block`` then holds their values at
             the defaults, and no gene but the tunables' own changes the block. Empty where the block is fixed.
+        sized_block: The same as the user wrote it, where that is in terms of sizes too: variants are right only at
+            sizes that give the block which they are compiled for. Empty where no size is in it.
 
     ``grid`` and ``shared_bytes`` may use tunables as well.
     """
@@ -115,6 +117,7 @@ class LaunchSpec:
     grid: tuple[SizeExpr, ...] = ()
     shared_bytes: SizeExpr = field(default_factory=lambda: SizeExpr("0"))
     block_exprs: tuple[SizeExpr, ...] = ()
+    sized_block: tuple[SizeExpr, ...] = ()
 
     def at(self, macros: Sequence[tuple[str, str]]) -> LaunchSpec:
         """The launch under these values of the tunable macros: nothing but sizes is left in it."""
@@ -128,6 +131,7 @@ class LaunchSpec:
             block=(block[0], block[1], block[2]),
             grid=tuple(extent.bind(numbers) for extent in self.grid),
             shared_bytes=self.shared_bytes.bind(numbers),
+            sized_block=tuple(side.bind(numbers) for side in self.sized_block),
         )
 
 

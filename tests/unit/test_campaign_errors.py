@@ -125,7 +125,7 @@ BAD = [
     ("x: 16, y: 16", "x: sixteen", 12, "launch.block.x", "expected an integer"),
     ("x: 16, y: 16", "x: 16.5", 12, "launch.block[0]", "expected an integer"),
     ("x: 16, y: 16", "x: 0", 12, "launch.block.x", "at least 1, got 0"),
-    ("x: 16, y: 16", "x: N", 12, "launch.block.x", "cannot depend on 'N'; use a tunable"),
+    ("x: 16, y: 16", "x: 2 * Q", 12, "launch.block.x", "'Q' is neither"),
     ("domain: {x: N, y: M}", "dommain: {x: N, y: M}", 11, "launch.dommain", "did you mean 'domain'"),
     ("domain: {x: N, y: M}", "domain: {x: N, y: M}\n  grid: {x: 1}", 10, "launch", "exactly one"),
     ("M: 64, N: 48", "M: -64, N: 48", 14, "sizes[0].M", "positive integer"),

@@ -128,7 +128,7 @@ def test_a_plain_block_is_as_before(tmp_path: Path) -> None:
     [
         ("x: TILE, y: TILE", "x: TYLE, y: TILE", "launch.block.x", "did you mean 'TILE'?"),
         ("x: TILE, y: TILE", "x: TILE - 8, y: TILE", "launch.block.x", "at least 1, got 0 with TILE=8"),
-        ("x: TILE, y: TILE", "x: n, y: TILE", "launch.block.x", "cannot depend on 'n'"),
+        ("x: TILE, y: TILE", "x: m, y: TILE", "launch.block.x", "'m' is neither"),
         ("x: TILE, y: TILE", "x: 16 // (TILE - 8), y: TILE", "launch.block.x", "divides by zero"),
         ("[16, 8, 32, 64]", "[16, '8u']", "launch.block.x", "'8u', which is no integer"),
         ("[16, 8, 32, 64]", "[64, 8]", "launch.block", "4096 threads"),
