@@ -8,9 +8,11 @@ from genome.transforms.block_shape import BlockShape
 from genome.transforms.cascade import Cascade
 from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
 from genome.transforms.cooperate import Cooperate
+from genome.transforms.early_loads import EarlyLoads
 from genome.transforms.fission import Fission
 from genome.transforms.fusion import Fusion
 from genome.transforms.grid_stride import GridStride
+from genome.transforms.hoist_loads import HoistLoads
 from genome.transforms.interchange import Interchange
 from genome.transforms.intrinsics import Intrinsic
 from genome.transforms.inverse_root import InverseRoot
@@ -68,6 +70,8 @@ BUILTIN: tuple[Transform, ...] = (
     Pipeline(),
     RegisterWindow(),
     ScalarReads(),
+    HoistLoads(),
+    EarlyLoads(),
     Keep(),
     Vectorise(),
     Restrict(),

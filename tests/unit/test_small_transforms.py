@@ -36,10 +36,15 @@ def gene(transform: str, label: str, **params: int | str) -> Gene:
     return Gene.of(transform, Site(label, label), **params)
 
 
-def reason(spec: KernelSpec, *genes: Gene, target: Target = Target.CUDA) -> str:
-    """Why the last gene does not apply; empty if it does."""
-    variant = lower(spec, Genome(genes), BUILTIN, target, DeviceLimits())
+def lowered(spec: KernelSpec, *genes: Gene) -> Variant:
+    variant = lower(spec, Genome(genes), BUILTIN, Target.CUDA, DeviceLimits())
     assert isinstance(variant, Variant), variant
+    return variant
+
+
+def reason(spec: KernelSpec, *genes: Gene) -> str:
+    """Why the last gene does not apply; empty if it does."""
+    variant = lowered(spec, *genes)
     assert {item.gene for item in variant.skipped} <= {genes[-1]}
     return variant.skipped[0].reason if variant.skipped else ""
 
@@ -107,6 +112,25 @@ NEAR_MISSES = {
     "intrinsic: a division of integers": ("count[i] = at[i] / m;", gene("intrinsic", "division"), "no site division"),
     "intrinsic: a division of doubles": ("y[i] = x[i] / 3.0;", gene("intrinsic", "division"), "no site division"),
     "inverse_root: the root of a double": ("y[i] = 1.0f / sqrt(2.0);", gene("inverse_root", "roots"), "no site roots"),
+    "hoist_loads: an array that the kernel writes": (
+        "y[i] = x[0]; " + LOOP + "count[k] = y[i] > x[k] ? 1 : 0;", gene("hoist_loads", "k"), "y is written"),
+    "hoist_loads: an array that the loop writes": (
+        LOOP + "y[k + n] = y[i] + x[k];", gene("hoist_loads", "k"), "no site k"),
+    "hoist_loads: a read under a condition": (
+        LOOP + "if (x[k] > 0.0f) y[k] = x[i];", gene("hoist_loads", "k"), "no site k"),
+    "hoist_loads: an address that the loop computes": (
+        "int p = 0; " + LOOP + "{ p = at[k]; y[k] = x[p]; }", gene("hoist_loads", "k"), "no site k"),
+    "hoist_loads: an index that the kernel changes": (
+        "count[i] = m; " + LOOP + "y[k] = x[count[i]];", gene("hoist_loads", "k"), "count is written"),
+    "hoist_loads: an array that an atomic updates": (
+        "atomicAdd(&count[n], 1); " + LOOP + "y[k] = (float)count[i];", gene("hoist_loads", "k"), "count is written"),
+    "early_loads: an array that the kernel writes": (
+        "y[i] = x[0]; " + LOOP + "{ count[k] = k; count[k + n] = y[k] > 0.0f ? 1 : 0; }",
+        gene("early_loads", "k"), "y is written"),
+    "early_loads: an array that the iteration writes": (
+        LOOP + "{ count[k] = k; y[k] = y[k - 1]; }", gene("early_loads", "k"), "no site k"),
+    "early_loads: an address that the iteration computes": (
+        LOOP + "{ int p = at[k]; y[k] = x[p]; }", gene("early_loads", "k"), "no site k"),
     "fusion: the second loop needs the end of the first": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) y[j + m] = y[j + 1];", gene("fusion", "k"),
         "may need what another one does to y"),
@@ -141,6 +165,9 @@ UNGRANTED = {
         "y[i] = x[i] * 0.5 + 1.0;", gene("single", "doubles", places="all"), "fast_math"),
     "intrinsic: an approximation": ("y[i] = expf(x[i]);", gene("intrinsic", "expf"), "fast_math"),
     "inverse_root: an approximation": ("y[i] = 1.0f / sqrtf(x[i]);", gene("inverse_root", "roots"), "fast_math"),
+    "hoist_loads: overlapping arrays": (LOOP + "y[k] = x[i];", gene("hoist_loads", "k"), "no_alias"),
+    "early_loads: overlapping arrays": (
+        LOOP + "{ y[k] = 1.0f; count[k] = at[k]; }", gene("early_loads", "k"), "no_alias"),
     "fusion: overlapping arrays": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) count[j] = at[j];", gene("fusion", "k"), "no_alias"),
 }  # fmt: skip
@@ -185,3 +212,10 @@ def test_blocks_keep_their_order_where_it_may_be_seen(inside: str, helper: str, 
 
 def test_a_grid_of_one_dimension_has_no_rows_of_blocks() -> None:
     assert "no site" in reason(spec_of("y[i] = x[i];"), gene("rasterise", "blocks", group=4))
+
+
+def test_only_loads_that_are_certain_are_moved() -> None:
+    body = LOOP + "{ y[k] = x[k]; if (at[k] > 0) y[k] += x[k + 1] * x[i]; }"
+    source = lowered(spec_of(body), gene("early_loads", "k"), gene("hoist_loads", "k")).source
+    assert "int at_early = at[k];" in source
+    assert "x[k + 1] * x[i]" in source
