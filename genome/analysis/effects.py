@@ -25,6 +25,7 @@ from genome.ir.stmt import (
     flatten,
     writes,
 )
+from genome.ir.types import canonical
 
 
 def is_pure(expr: Expr) -> bool:
@@ -185,16 +186,16 @@ def locals_of(body: Body) -> tuple[str, ...]:
 
 
 def element_type(kernel: Kernel, array: str) -> str | None:
-    """C type of an element of the parameter, shared array or private array of that name, or None."""
+    """Canonical type of an element of the parameter, shared array or private array of that name, or None."""
     param = kernel.param(array)
     if param is not None:
-        return param.ctype
+        return canonical(param.ctype)
     for decl in kernel.shared:
         if decl.name == array:
-            return decl.ctype
+            return canonical(decl.ctype)
     for stmt in flatten(kernel.body):
         if isinstance(stmt, Decl) and stmt.name == array:
-            return stmt.ctype
+            return canonical(stmt.ctype)
     return None
 
 

@@ -10,6 +10,7 @@ from genome.analysis.dependence import nest
 from genome.analysis.effects import element_type
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, Index, Var, integer, names, substitute
+from genome.ir.halves import HALVES
 from genome.ir.kernel import Aligned, Condition, Divisible, Kernel
 from genome.ir.poly import Poly, multiple_of, poly
 from genome.ir.stmt import Assign, Body, Loop, Stmt, VectorLoad, VectorStore, written_names
@@ -29,7 +30,8 @@ class Vectorise:
     Needs unit stride in the contiguous instance digit (blocked coarsening), a register tile, and a trip count that the
     width divides. Legal because the instances were threads. CUDA needs aligned addresses: what the analysis cannot
     prove becomes a condition of the host guard; OpenCL's vload and vstore need the element's alignment only.
-    Parameters: ``width`` elements, 2 or 4 (8 and 16 as well; CUDA prints them as groups of 16 bytes).
+    Parameters: ``width`` elements, 2 or 4 (8 and 16 as well; CUDA prints them as groups of 16 bytes). 16-bit floats
+    move as words of two, whatever their vectors are.
     """
 
     name = "vectorise"
@@ -54,7 +56,8 @@ class Vectorise:
         assert isinstance(width, int)
         if ELEMENT_BYTES.get(element_type(kernel, site.label) or "") is None:
             return Refusal(f"{site.label} has no vector type")
-        if context.target is Target.CUDA and element_type(kernel, site.label) not in _CUDA_TYPES | _CUDA_BYTE_TYPES:
+        known = _CUDA_TYPES | _CUDA_BYTE_TYPES | HALVES
+        if context.target is Target.CUDA and element_type(kernel, site.label) not in known:
             return Refusal(f"CUDA has no vectors of {element_type(kernel, site.label)} with arithmetic lanes")
         found = [(access, loop) for loops, stmt in nests(kernel.body)
                  for access, loop in _candidates(kernel, loops, stmt, width) if access.array == site.label]  # fmt: skip
@@ -63,6 +66,8 @@ class Vectorise:
         if context.target is Target.CUDA:
             if element_type(kernel, site.label) in _CUDA_BYTE_TYPES and (width < 4 or _stores(kernel, site.label)):
                 return Refusal("bytes are read 4 or more at a time, and not stored so")
+            if element_type(kernel, site.label) in HALVES and width * 2 > _CUDA_BYTES:
+                return Refusal("16-bit floats move at most 8 at a time")
             for access, loop in found:
                 problem = _alignment(kernel, access, loop, width)
                 if isinstance(problem, Refusal):
