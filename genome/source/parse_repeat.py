@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pycparser import c_ast
 
 from genome.ir.expr import Const, Expr, Var
-from genome.ir.stmt import Assign, Body, Break, Decl, If, Opaque, Repeat
+from genome.ir.stmt import Assign, Body, Break, Decl, If, Opaque, Repeat, flatten
 from genome.source.inline import out_of_order
 from genome.source.jumps import Jump, holds, jumps, negate, settle, turned
 from genome.source.names import Names, Unsupported
@@ -58,7 +58,8 @@ class RepeatReader:
         left = self.names.fresh("left", "int") if holds(body, _RETURN) else ""
         body = turned(body, _RETURN, (Assign(Var(left), Const("1")), Jump(_BREAK)))
         loop = Repeat(self._turn(node, ahead, condition, body, step))
-        if jumps(loop.body) or waits(loop):
+        unseen = any(isinstance(stmt, Opaque) and stmt.barrier for stmt in flatten(loop.body))  # it may leave the loop
+        if unseen or jumps(loop.body) or waits(loop):
             raise Unsupported("loop")
         if not left:
             return (*before, loop)

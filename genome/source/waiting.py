@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from genome.ir.expr import Expr, Index, base_name, names
-from genome.ir.stmt import Assign, Body, Decl, Opaque, Repeat, expressions
+from genome.ir.stmt import Assign, Body, Decl, If, Opaque, Repeat, expressions, leaves
 
 
 def waits(loop: Repeat) -> bool:
@@ -51,7 +51,8 @@ def _flows(body: Body, control: frozenset[str]) -> Iterator[tuple[str, frozenset
                 yield name, control | _named(init)
             case Opaque(reads=reads, writes=written):
                 yield from ((name, control | {*reads, name}) for name in written)
-        yield from _flows(stmt.inside, control | _named(*expressions(stmt)))
+        asks = isinstance(stmt, If) and leaves(stmt.inside)  # that it turns on is no reason to turn on
+        yield from _flows(stmt.inside, control if asks else control | _named(*expressions(stmt)))
 
 
 def _named(*exprs: Expr) -> frozenset[str]:
