@@ -26,6 +26,7 @@ from genome.ir.stmt import (
     Stmt,
     expressions,
     flatten,
+    handed_places,
     writes,
     written_names,
 )
@@ -113,6 +114,8 @@ class Variation:
                 source |= self.of(expr)
             for target in writes(stmt):
                 self._add(base_name(target), source)
+        for place in handed_places(stmt):
+            self._add(base_name(place), frozenset(self.variables))
 
     def is_whole(self, stmt: Loop) -> bool:
         """True if the loop is not the same for all instances, which then run it one by one."""

@@ -18,10 +18,11 @@ from genome.analysis.buffers import Place, may_meet, place_of
 from genome.analysis.effects import reads_of, shared_arrays
 from genome.analysis.facts import Uniformity
 from genome.analysis.scope import make_scope
-from genome.analysis.touches import Touches, touches
+from genome.analysis.touches import Touches, atomic_target, touches
 from genome.analysis.uniformity import Levels, agrees
-from genome.ir.expr import Binary, Const, Index, Var, accesses, conjuncts, names
+from genome.ir.expr import Binary, Const, Index, Var, accesses, base_name, calls, conjuncts, names
 from genome.ir.kernel import Kernel
+from genome.ir.print_functions import ATOMICS
 from genome.ir.rewrite_stmt import head
 from genome.ir.stmt import (
     Barrier,
@@ -35,6 +36,7 @@ from genome.ir.stmt import (
     VectorStore,
     expressions,
     flatten,
+    handed_places,
     writes,
     written_names,
 )
@@ -141,6 +143,7 @@ class _State:
             }
             self._look()
             return
+        self._called(stmt)
         self.read |= {place_of(access) for access in reads_of(stmt) if access.array in self.shared}
         # A wide store is one access, which starts where its first element is.
         for target in (stmt.target,) if isinstance(stmt, VectorStore) else writes(stmt):
@@ -148,6 +151,14 @@ class _State:
                 self.written.add(place_of(target))
                 self._write(target)
         self._look()
+
+    def _called(self, stmt: Stmt) -> None:
+        """Arrays that calls are given: an atomic whose value is used updates one, others may touch every element."""
+        given = self.shared & {base_name(place) for place in handed_places(stmt)}
+        self.read |= {Place(name) for name in given}
+        self.written |= {Place(name) for name in given}
+        atomics = (call for expr in expressions(stmt) for call in calls(expr) if call.function in ATOMICS)
+        self.updated |= self.shared & {atomic_target(call) for call in atomics}
 
     def _write(self, target: Index) -> None:
         if target.array in self.own:

@@ -8,8 +8,22 @@ from dataclasses import dataclass
 from genome.analysis.facts import Dependence, Hazard
 from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.reductions import NotAReduction, carried_scalars, find_reductions
-from genome.ir.expr import Var, names
-from genome.ir.stmt import Assign, Body, If, Loop, Opaque, Repeat, Stmt, VectorLoad, expressions, flatten, writes
+from genome.ir.expr import Index, Var, base_name, names
+from genome.ir.stmt import (
+    Assign,
+    Body,
+    Decl,
+    If,
+    Loop,
+    Opaque,
+    Repeat,
+    Stmt,
+    VectorLoad,
+    expressions,
+    flatten,
+    handed_places,
+    writes,
+)
 
 
 def scalar_dependences(loop: Loop, types: Mapping[str, str]) -> tuple[Dependence, ...]:
@@ -37,7 +51,9 @@ def written_scalars(body: Body) -> tuple[str, ...]:
     plain = carried_scalars(body)
     opaque = (name for stmt in flatten(body) if isinstance(stmt, Opaque) for name in stmt.writes)
     loaded = (t.name for s in flatten(body) if isinstance(s, VectorLoad) for t in s.targets if isinstance(t, Var))
-    return tuple(dict.fromkeys((*plain, *opaque, *loaded)))
+    own = {stmt.name for stmt in flatten(body) if isinstance(stmt, Decl)}
+    given = (name for stmt in flatten(body) for name in _given(stmt) if name not in own)
+    return tuple(dict.fromkeys((*plain, *opaque, *loaded, *given)))
 
 
 def _carried(loop: Loop, name: str, types: Mapping[str, str]) -> Proof:
@@ -60,7 +76,12 @@ def _within(stmt: Stmt) -> set[str]:
 def _written(stmt: Stmt) -> set[str]:
     if isinstance(stmt, Opaque):
         return set(stmt.writes)
-    return {target.name for target in writes(stmt) if isinstance(target, Var)}
+    return {target.name for target in writes(stmt) if isinstance(target, Var)} | _given(stmt)
+
+
+def _given(stmt: Stmt) -> set[str]:
+    """Scalars whose address a call gets."""
+    return {base_name(place) for place in handed_places(stmt) if not isinstance(place, Index)}
 
 
 @dataclass
@@ -83,7 +104,7 @@ class _Reach:
             elif isinstance(stmt, If):
                 branches = [self.body(part, is_set) for part in (stmt.then, stmt.orelse)]
                 is_set = all(branches)
-            elif self.name in _written(stmt) and not isinstance(stmt, Opaque):
+            elif self.name in _written(stmt) - _given(stmt) and not isinstance(stmt, Opaque):
                 is_set = True
         return is_set
 

@@ -8,20 +8,34 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from genome.analysis.access import MemorySpace, VariableKind
-from genome.ir.expr import Cast, Const, Expr, Index, Unary, Var, base_name, names, rewrite, substitute, walk
+from genome.ir.expr import (
+    Cast,
+    Const,
+    Expr,
+    Index,
+    Unary,
+    Var,
+    base_name,
+    calls,
+    names,
+    rewrite,
+    substitute,
+    walk,
+)
 from genome.ir.kernel import Kernel
+from genome.ir.print_functions import ATOMICS, PURE
 from genome.ir.print_source import name_types
 from genome.ir.stmt import (
     Assign,
     Body,
     Decl,
-    ExprStmt,
     Loop,
     Opaque,
     Space,
     Stmt,
     expressions,
     flatten,
+    handed_places,
     writes,
 )
 from genome.ir.types import BUILTIN_INDICES, FLOAT_TYPES, INTEGER_TYPES, canonical, infer
@@ -205,7 +219,7 @@ def _definitions(
         seen.add(stmt.name)
         if again:
             found.pop(stmt.name, None)
-        elif stmt.init is not None and ctype in INTEGER_TYPES and stmt.name not in changing:
+        elif stmt.init is not None and ctype in INTEGER_TYPES and stmt.name not in changing and _computes(stmt.init):
             value = substitute(stmt.init, found)
             if infer(value, types) != ctype:
                 value = Cast(ctype, value, infer(value, types) not in INTEGER_TYPES)
@@ -214,32 +228,39 @@ def _definitions(
     return found
 
 
+def _computes(expr: Expr) -> bool:
+    """True if the expression has the same value wherever its variables and arrays have the same."""
+    return all(call.function in PURE for call in calls(expr))
+
+
 def _changing(body: Body) -> dict[str, int]:
     """Scalars that are assigned, passed by address or touched by opaque text, with a line where they are."""
     found: dict[str, int] = {}
     for stmt in flatten(body):
-        if not isinstance(stmt, Decl):
-            found.update((name, stmt.line) for name in _set_by(stmt))
+        found.update((name, stmt.line) for name in _changed_by(stmt))
     return found
+
+
+def _changed_by(stmt: Stmt) -> tuple[str, ...]:
+    """Scalars to which the statement itself gives a new value, declarations apart."""
+    if isinstance(stmt, Opaque):
+        return (*stmt.writes, *stmt.declares)
+    updated = (call.args[0] for expr in expressions(stmt) for call in calls(expr) if call.function in ATOMICS)
+    targets = (pointer.operand for pointer in updated if isinstance(pointer, Unary))
+    places = (*writes(stmt), *handed_places(stmt), *targets)
+    return tuple(base_name(place) for place in places if not isinstance(place, Index))
 
 
 def _set_by(stmt: Stmt) -> tuple[str, ...]:
     """Scalars that the statement itself sets."""
-    match stmt:
-        case Decl(name=name, init=init):
-            return (name,) if init is not None else ()
-        case Opaque(writes=written, declares=declared):
-            return (*written, *declared)
-        case ExprStmt(value=value):
-            handed = (node.operand for node in walk(value) if isinstance(node, Unary) and node.op == "&")
-            return tuple(base_name(operand) for operand in handed if not isinstance(operand, Index))
-    return tuple(base_name(target) for target in writes(stmt) if not isinstance(target, Index))
+    own = (stmt.name,) if isinstance(stmt, Decl) and stmt.init is not None else ()
+    return (*own, *_changed_by(stmt))
 
 
 def _loaded_by(stmt: Stmt, loaded: set[str]) -> tuple[str, ...]:
     """Scalars that the statement itself sets from memory, given those that are known to come from there."""
     values = (expr for expr in expressions(stmt) if not isinstance(expr, Var))
     plain = isinstance(stmt, Decl | Assign)
-    blind = not plain or any(isinstance(node, Index) for expr in values for node in walk(expr))
+    blind = not plain or any(isinstance(node, Index) or not _computes(node) for e in values for node in walk(e))
     flows = blind or any(name in loaded for expr in expressions(stmt) for name in names(expr))
     return _set_by(stmt) if flows else ()

@@ -18,7 +18,6 @@ from genome.ir.stmt import (
     Assign,
     Body,
     Decl,
-    ExprStmt,
     If,
     Loop,
     Opaque,
@@ -26,6 +25,7 @@ from genome.ir.stmt import (
     Space,
     Stmt,
     VectorLoad,
+    expressions,
     flatten,
     writes,
 )
@@ -201,10 +201,9 @@ class Levels:
             case Opaque(writes=changed, declares=declared, line=line):
                 for name in (*changed, *declared):
                     self._add(name, Uniformity.DIVERGENT, f"set in text on line {line}")
-            case ExprStmt(value=value):
-                for node in walk(value):
-                    if isinstance(node, Unary) and node.op == "&":
-                        self._add(base_name(node.operand), Uniformity.DIVERGENT, "its address is handed out")
+        for node in (node for expr in expressions(stmt) for node in walk(expr)):
+            if isinstance(node, Unary) and node.op == "&":
+                self._add(base_name(node.operand), Uniformity.DIVERGENT, "its address is handed out")
 
     def _assign(self, target: Expr, level: Uniformity, value: Expr) -> None:
         parts = target.subscripts if isinstance(target, Index) else ()
@@ -231,7 +230,7 @@ def _handed_out(body: Body) -> frozenset[str]:
     for stmt in flatten(body):
         if isinstance(stmt, Opaque):
             found.update(stmt.writes)
-        for expr in (stmt.value,) if isinstance(stmt, ExprStmt | Assign) else ():
+        for expr in expressions(stmt):
             for node in walk(expr):
                 if isinstance(node, Call) and node.function not in PURE:
                     found.update(base_name(inner) for arg in node.args for inner in walk(arg)

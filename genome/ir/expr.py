@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TypeVar
 
 from genome.ir.node import Node, Shared, once
+from genome.ir.print_functions import ATOMICS
 
 T = TypeVar("T")
 
@@ -49,6 +50,14 @@ class Expr(Node, metaclass=Shared):
     @once
     def _accesses_below(self) -> tuple[Index, ...]:
         return _joined([accesses(child) for child in self._children])
+
+    @once
+    def _handed(self) -> tuple[Expr, ...]:
+        below = _joined([child._handed for child in self._children])
+        if not isinstance(self, Call) or self.function in ATOMICS:
+            return below
+        own = tuple([arg.operand for arg in self.args if isinstance(arg, Unary) and arg.op == "&"])
+        return tuple(dict.fromkeys((*own, *below))) if own else below
 
     @once
     def _calls_below(self) -> tuple[Call, ...]:
@@ -111,10 +120,18 @@ class Index(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Call(Expr):
-    """``function(args)``. Whether it is pure is known for the functions of ``genome.analysis.effects`` only."""
+    """``function(args)``. Whether it is pure is known for the functions of ``genome.analysis.effects`` only.
+
+    Attributes:
+        function: Its name, template list included.
+        args: The arguments; a pointer into an array, or to a variable, is an ``&`` of the element or variable.
+        references: Positions of the arguments that the function takes by a reference which it may write through: an
+            ``&`` as well, which is not printed.
+    """
 
     function: str
     args: tuple[Expr, ...]
+    references: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +196,14 @@ def calls(expr: Expr) -> tuple[Call, ...]:
     return (expr, *expr._calls_below) if isinstance(expr, Call) else expr._calls_below
 
 
+def handed(expr: Expr) -> tuple[Expr, ...]:
+    """Variables, elements and members whose address calls in the expression are given, the targets of atomics apart.
+
+    Such a call may read and write the variable, and every element of the array.
+    """
+    return expr._handed
+
+
 def rewrite(expr: Expr, function: Callable[[Expr], Expr], skip: Callable[[Expr], bool] | None = None) -> Expr:
     """Bottom-up rewrite: ``function`` sees each node after its children were rewritten. Unchanged nodes are shared.
 
@@ -208,8 +233,8 @@ def _with_children(expr: Expr, parts: Sequence[Expr]) -> Expr:
             return Binary(op, *parts)
         case Index(array=array):
             return Index(array, tuple(parts))
-        case Call(function=function):
-            return Call(function, tuple(parts))
+        case Call(function=function, references=references):
+            return Call(function, tuple(parts), references)
         case Unary(op=op):
             return Unary(op, *parts)
         case Cast(ctype=ctype, rounds=rounds):

@@ -9,7 +9,7 @@ from functools import cached_property
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var
 from genome.ir.halves import HALVES
 from genome.ir.print_errors import PrintError
-from genome.ir.print_functions import ATOMICS, BINARY, CUDA_ONLY, FAST, MATH, RENAMED
+from genome.ir.print_functions import ATOMICS, BINARY, CUDA_ONLY, FAST, MATH, OUTPUTS, RENAMED
 from genome.ir.print_halves import NAMES, converted
 from genome.ir.print_names import opencl_type
 from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, canonical, infer
@@ -160,6 +160,10 @@ class ExprPrinter:
         name = call.function
         if self.target is Target.CUDA:
             return f"{name}({', '.join(self._arguments(call))})", _POSTFIX
+        if call.references:
+            raise PrintError(f"{name} takes a C++ reference, which has no counterpart in OpenCL C")
+        if name in OUTPUTS:
+            return self._results(call)
         if name in CUDA_ONLY:
             raise PrintError(f"{name} has no counterpart in OpenCL C")
         if name in NAMES:
@@ -190,6 +194,14 @@ class ExprPrinter:
         if (name in ("min", "max") or name + "f" in MATH) and kinds and "" not in kinds:
             return self._overloaded(name, args, kinds)
         return f"{RENAMED.get(name, name)}({', '.join(args)})", _POSTFIX
+
+    def _results(self, call: Call) -> tuple[str, int]:
+        """``sincos`` gives back what CUDA's writes through its first pointer; the others are alike."""
+        value, *pointers = self._arguments(call)
+        name = OUTPUTS[call.function]
+        if name != "sincos":
+            return f"{name}({value}, {', '.join(pointers)})", _POSTFIX
+        return f"*({pointers[0]}) = sincos({value}, {pointers[1]})", _SELECT
 
     def _atomic(self, call: Call) -> str:
         """OpenCL's own 32-bit function, else the helper for that type."""
@@ -234,7 +246,8 @@ class ExprPrinter:
         return result
 
     def _arguments(self, call: Call) -> list[str]:
-        return [self.text(arg) for arg in call.args]
+        return [self.text(arg.operand if position in call.references and isinstance(arg, Unary) else arg)
+                for position, arg in enumerate(call.args)]  # fmt: skip
 
 
 def _sum_of(kinds: list[str]) -> Expr:

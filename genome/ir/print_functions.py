@@ -60,6 +60,14 @@ CUDA_ONLY = frozenset(
         "__all_sync",
         "__activemask",
         "__reduce_add_sync",
+        "__reduce_min_sync",
+        "__reduce_max_sync",
+        "__reduce_and_sync",
+        "__reduce_or_sync",
+        "__reduce_xor_sync",
+        "__any",
+        "__all",
+        "__ballot",
         "__syncwarp",
         "__match_any_sync",
         "__syncthreads_or",
@@ -71,6 +79,18 @@ CUDA_ONLY = frozenset(
     ]
 )
 """Functions that have no OpenCL C 1.2 counterpart."""
+
+BLOCK_WIDE = frozenset({"__syncthreads_or", "__syncthreads_and", "__syncthreads_count"})
+"""Functions at which all threads of a block meet."""
+
+LOADS = frozenset({"__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu"})
+"""Functions that read what their argument points to, with a hint for a cache."""
+
+OUTPUTS: Mapping[str, str] = {
+    "sincosf": "sincos", "sincos": "sincos", "__sincosf": "sincos", "modff": "modf", "modf": "modf",
+    "frexpf": "frexp", "frexp": "frexp",
+}  # fmt: skip
+"""Functions that write results through the pointers which they are given -> what OpenCL C calls them."""
 
 PURE = frozenset({*MATH, *MATH.values(), *FAST, *RENAMED, *BINARY, "min", "max", "abs", "isnan", "isinf", "isfinite",
                   "__saturatef", "__frcp_rn", "normcdff", "rnorm3df", "fdividef", "labs", "llabs", "signbit",

@@ -22,7 +22,7 @@ from genome.ir.print_standard import standard_definitions
 from genome.ir.print_stmt import INDENT, StmtPrinter
 from genome.ir.print_tokens import words
 from genome.ir.print_variables import as_parameters
-from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, writes
+from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, handed_places, writes
 from genome.ir.types import VECTOR_TYPES, canonical
 from genome.variant import Target
 
@@ -118,7 +118,7 @@ def _exchanges(kernel: Kernel, body: Body) -> bool:
         for expr in expressions(stmt):
             if any(access.array in written and access not in targets for access in accesses(expr)):
                 return True
-    return any(isinstance(stmt, Opaque) for stmt in flatten(body))
+    return any(isinstance(stmt, Opaque) or handed_places(stmt) for stmt in flatten(body))
 
 
 def _signature(kernel: Kernel, target: Target) -> str:

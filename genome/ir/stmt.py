@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 
-from genome.ir.expr import Binary, Const, Expr, Index, base_name, integer, names
+from genome.ir.expr import Binary, Const, Expr, Index, base_name, handed, integer, names
 from genome.ir.node import Node, once
 
 
@@ -95,8 +95,15 @@ class Stmt(Node):
         return ()
 
     @once
+    def _handed(self) -> tuple[Expr, ...]:
+        return tuple([place for expr in self._expressions for place in handed(expr)])
+
+    @once
     def _written(self) -> tuple[str, ...]:
-        own = self.writes if isinstance(self, Opaque) else tuple([base_name(target) for target in self._writes])
+        if isinstance(self, Opaque):
+            own = self.writes
+        else:
+            own = tuple([base_name(target) for target in (*self._writes, *self._handed)])
         return tuple(dict.fromkeys(chain(own, *[stmt._written for stmt in self.inside])))
 
 
@@ -285,8 +292,13 @@ def writes(stmt: Stmt) -> tuple[Expr, ...]:
     return stmt._writes
 
 
+def handed_places(stmt: Stmt) -> tuple[Expr, ...]:
+    """Variables and elements whose address the statement itself gives to calls: they may be written, or not."""
+    return stmt._handed
+
+
 def written_names(body: Body) -> tuple[str, ...]:
-    """Names of variables and arrays that the body writes, opaque regions included, in order."""
+    """Names of variables and arrays that the body writes or may write (opaque regions, calls), in order."""
     return tuple(dict.fromkeys(chain.from_iterable([stmt._written for stmt in body])))
 
 

@@ -38,6 +38,9 @@ VECTOR_TYPES = frozenset(f"{base}{width}" for base in _VECTOR_BASES.split() for 
 }
 """CUDA's vector types."""
 
+PLAIN_TYPES = INTEGER_TYPES | FLOAT_TYPES | VECTOR_TYPES
+"""Canonical names of types whose values lead to no memory."""
+
 BUILTIN_INDICES = tuple(f"{base}.{dim}" for base in ("threadIdx", "blockIdx", "blockDim", "gridDim") for dim in "xyz")
 """Names of the launch-index variables; all are unsigned in CUDA."""
 
@@ -174,7 +177,7 @@ _SINGLE = frozenset({"__expf", "__logf", "__sinf", "__cosf", "__powf", "__fdivid
                      "__int_as_float", "__uint_as_float", "__int2float_rn", "__saturatef",
                      "__fmaf_rn", "__fadd_rn", "__fmul_rn", "__tanf", "__log2f"})  # fmt: skip
 _WHOLE = frozenset({"__float2int_rn", "__float2int_rd", "__float2int_rz", "__popc", "__clz", "__float_as_int",
-                    "__mul24", "isnan", "isinf", "isfinite", "__ffs"})  # fmt: skip
+                    "__mul24", "isnan", "isinf", "isfinite", "__ffs", "__any_sync", "__all_sync"})  # fmt: skip
 
 
 def _call_type(function: str, args: list[str]) -> str:
@@ -188,6 +191,11 @@ def _call_type(function: str, args: list[str]) -> str:
         return of_halves
     if function in _WHOLE:
         return "int"
+    if function.startswith(("atomic", "__shfl")):
+        given = args[1 if function.startswith("__shfl") and function.endswith("_sync") else 0] if args[1:] else ""
+        return given.removesuffix("*") if function.startswith("atomic") else given
+    if function in ("__ballot_sync", "__activemask", "__match_any_sync"):
+        return "unsigned int"
     if function in _SINGLE:
         return "float"
     if function.startswith("make_"):

@@ -25,7 +25,7 @@ from genome.source.preprocess import preprocess
 from genome.source.regions import broken_token
 from genome.source.signature import entries
 from genome.source.slice import Item, find_entry, items, type_names
-from genome.source.surroundings import Surroundings, by_value, defined_once
+from genome.source.surroundings import Surroundings, answers, by_value, defined_once, pointerless, references
 from genome.source.typedefs import typedefs
 from genome.variant import Target
 
@@ -169,6 +169,9 @@ def _read(opened: Opened, constants: Mapping[str, int], named: Mapping[str, str]
         helpers=defined_once(part.prelude),
         words=part.entry.words,
         by_value=by_value(opened.found),
+        references=references(opened.found),
+        answers=answers(opened.found, named),
+        pointerless=pointerless(opened.found),
     )
     return read_body(tree, encoded, around)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from genome.ir.expr import Expr, Var
+from genome.ir.expr import Expr, Var, base_name
 from genome.ir.kernel import Kernel
-from genome.ir.stmt import Assign, Body, Decl, Opaque, flatten
+from genome.ir.stmt import Assign, Body, Decl, Opaque, flatten, handed_places
 from genome.source.axes import AxisFinder, uses_builtins
 from genome.source.conversions import convert_halves
 from genome.source.guards import integer_scalars, lift_guard
@@ -59,4 +59,5 @@ def _changed(body: Body) -> set[str]:
             found.add(stmt.target.name)
         elif isinstance(stmt, Opaque):
             found.update(stmt.writes)
+        found.update(base_name(place) for place in handed_places(stmt))
     return found

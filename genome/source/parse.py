@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from genome.ir.expr import Call, Const, Expr, Unary, Var
-from genome.ir.print_functions import ATOMICS, BARRIERS
+from genome.ir.expr import Call, Const, Expr, Var
+from genome.ir.print_functions import BARRIERS
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -260,16 +260,6 @@ class _Reader:
         args = node.args.exprs if node.args else []
         if name == OPAQUE:
             return (self.opaque.region(int(args[0].value)),)
-        if name in ATOMICS:
-            pointer = self.expr.pointer(args[0])
-            if pointer is None:
-                inner = args[0].expr if isinstance(args[0], c_ast.UnaryOp) and args[0].op == "&" else None
-                if inner is None:
-                    raise Unsupported("atomic on a pointer expression")
-                element = self.expr.read(inner)
-            else:
-                element = self.expr.read(_deref(args[0]))
-            return (ExprStmt(Call(name, (Unary("&", element), *(self.expr.read(arg) for arg in args[1:])))),)
         value = self.expr.read(node)
         return (ExprStmt(value),) if isinstance(value, Call) else ()  # a helper that was put in did its work
 

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from pycparser import c_ast
 
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer, walk
-from genome.ir.print_functions import ATOMICS, BARRIERS, CUDA_ONLY, PURE
+from genome.ir.print_functions import PURE
 from genome.ir.print_tokens import render, tokenize
 from genome.ir.stmt import Body, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
 from genome.source.encode import AUTO, is_constant_name
 from genome.source.folding import size_of
 from genome.source.names import Names, Unsupported, type_name
+from genome.source.parse_call import cuda_call, given_call
+from genome.source.parse_effect import assigned, stepped
 from genome.source.surroundings import Surroundings
 
 PutIn = Callable[[str, "Sequence[c_ast.Node]", "ExprReader"], "tuple[Body, Expr]"]
@@ -21,7 +23,7 @@ PutIn = Callable[[str, "Sequence[c_ast.Node]", "ExprReader"], "tuple[Body, Expr]
 
 
 class ExprReader:
-    """Reads expressions without side effects; anything else raises Unsupported.
+    """Reads expressions; assignments inside of them and helpers run ahead, where they may.
 
     Attributes:
         pending: Statements that must run before what is read: those of helpers that were put in.
@@ -37,7 +39,7 @@ class ExprReader:
         """The IR expression.
 
         Raises:
-            Unsupported: On assignments, increments, calls with pointers, pointer casts, method calls, ...
+            Unsupported: On method calls, pointers that are not followed, assignments where nothing may run ahead, ...
         """
         match node:
             case c_ast.Constant():
@@ -63,6 +65,10 @@ class ExprReader:
                 return self._member(node)
             case c_ast.FuncCall():
                 return self._call(node)
+            case c_ast.Assignment():
+                return assigned(node, self)
+            case c_ast.ExprList():
+                return [self.read(part) for part in node.exprs][-1]
         raise Unsupported(type(node).__name__)
 
     def in_place(self, node: c_ast.Node) -> Expr:
@@ -122,14 +128,21 @@ class ExprReader:
                 raise Unsupported("sizeof")
             return Const(f"{size}ul")
         if node.op == "*":
-            return self._dereference(node.expr)
+            return self.dereference(node.expr)
         if node.op in ("-", "!", "~"):
             return Unary(node.op, self.read(node.expr))
         if node.op == "+":
             return self.read(node.expr)
+        if node.op in ("++", "--", "p++", "p--"):
+            return stepped(node, self)
         raise Unsupported(f"operator {node.op}")
 
-    def _dereference(self, node: c_ast.Node) -> Expr:
+    def dereference(self, node: c_ast.Node) -> Expr:
+        """What a pointer leads to.
+
+        Raises:
+            Unsupported: If that is not followed.
+        """
         pointee = self._pointee(node)
         if pointee is not None:
             return pointee
@@ -185,7 +198,7 @@ class ExprReader:
     def _member(self, node: c_ast.StructRef) -> Expr:
         if isinstance(node.name, c_ast.ID) and f"{node.name.name}.{node.field.name}" in BUILTIN_INDICES:
             return Var(f"{node.name.name}.{node.field.name}")
-        base = self._dereference(node.name) if node.type == "->" else self.read(node.name)
+        base = self.dereference(node.name) if node.type == "->" else self.read(node.name)
         if not isinstance(base, (Var, Index, Member)):
             raise Unsupported("member of an expression")
         return Member(base, node.field.name)
@@ -195,18 +208,23 @@ class ExprReader:
             raise Unsupported("method call")
         name = self._spelled(node.name.name)
         args = node.args.exprs if node.args else []
-        if name == "__ldg" and len(args) == 1:
-            return self._dereference(args[0])
-        if name in ATOMICS or name in BARRIERS or name in CUDA_ONLY or self.names.find(node.name.name):
+        if self.names.find(node.name.name):
             raise Unsupported(f"call of {name}")
+        own = cuda_call(name, args, self)
+        if own is not None:
+            return own
         mark = len(self.pending)
         try:
             return Call(name, self._values(name, args))
         except Unsupported:
+            del self.pending[mark:]
+        try:
             if self.put_in is None:
-                raise
-        del self.pending[mark:]
-        body, value = self.put_in(name, args, self)
+                raise Unsupported(f"call of {name}")
+            body, value = self.put_in(name, args, self)
+        except Unsupported:
+            del self.pending[mark:]
+            return given_call(name, args, self)
         self.pending += body
         return value
 

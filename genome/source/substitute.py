@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Unary, Var, names, rewrite, walk
+from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Unary, Var, base_name, names, rewrite, walk
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.print_functions import PURE
 from genome.ir.rewrite_stmt import head, map_exprs, map_stmts, with_bodies
@@ -21,6 +21,7 @@ from genome.ir.stmt import (
     Stmt,
     expressions,
     flatten,
+    handed_places,
     written_names,
 )
 from genome.ir.types import BUILTIN_INDICES, INTEGER_TYPES, canonical, infer
@@ -103,6 +104,7 @@ def forward(
     assigned = {s.target.name for s in flatten(body) if isinstance(s, Assign) and isinstance(s.target, Var)}
     opaque = [s for s in flatten(body) if isinstance(s, Opaque)]
     assigned |= {name for s in opaque for name in s.writes}
+    assigned |= {base_name(place) for s in flatten(body) for place in handed_places(s)}
     pinned = frozenset(name for s in opaque for name in (*s.reads, *s.writes))
     stable = {name for name, pointer in parameters.items() if not pointer and name not in assigned}
     stable |= set(BUILTIN_INDICES) if builtins else set()

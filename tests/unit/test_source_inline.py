@@ -121,7 +121,7 @@ def test_names_of_the_file_mean_the_same_in_the_kernel() -> None:
     printed = print_kernel(parse_kernel(source, "k"), Target.CUDA)
     assert "float scaled_value = x[i] * scale;" in printed
     assert "y[i] = scaled_value + scale_2;" in printed
-    assert "y[i] = shared_name(x);" in printed
+    assert "y[i] = shared_name(&x[0]);" in printed
 
 
 def test_a_barrier_of_a_helper_is_seen() -> None:

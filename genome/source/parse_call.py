@@ -1,0 +1,88 @@
+"""Calls to IR expressions: atomics, functions of a warp, and functions that are given addresses or references.
+
+What a call may do is bounded by what it is given: it may read and write the variables and arrays whose address or
+reference it gets, of types that hold no pointers. Everything else stays opaque text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from genome.ir.expr import Call, Expr, Index, Member, Unary, Var
+from genome.ir.print_functions import ATOMICS, BARRIERS, BLOCK_WIDE, CUDA_ONLY, LOADS
+from genome.ir.types import PLAIN_TYPES, infer
+from genome.source.names import Unsupported
+
+if TYPE_CHECKING:
+    from genome.source.parse_expr import ExprReader
+
+
+def cuda_call(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr | None:
+    """A call of one of CUDA's own functions with an effect or a pointer, or None for other functions.
+
+    Raises:
+        Unsupported: If it makes the whole block meet, or what it is given is out of reach.
+    """
+    if name in LOADS and len(args) == 1:
+        return expr.dereference(args[0])
+    if name in ATOMICS and args:
+        return Call(name, (Unary("&", _updated(args[0], expr)), *(expr.read(arg) for arg in args[1:])))
+    if name in BARRIERS or name in BLOCK_WIDE:
+        raise Unsupported(f"call of {name}")
+    return Call(name, tuple(expr.read(arg) for arg in args)) if name in CUDA_ONLY else None
+
+
+def _updated(node: c_ast.Node, expr: ExprReader) -> Expr:
+    """The place that an atomic's pointer leads to."""
+    if not isinstance(node, c_ast.UnaryOp) or node.op != "&":
+        return expr.dereference(node)
+    place = expr.read(node.expr)
+    if not isinstance(place, (Var, Index, Member)):
+        raise Unsupported("atomic on an expression")
+    return place
+
+
+def given_call(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Call:
+    """A call that may write through the pointers and references which it is given.
+
+    Raises:
+        Unsupported: If it may do more than that: wait for other threads, or lead to memory by what it is given or gives
+            back.
+    """
+    base = name.partition("<")[0].rpartition("::")[2]
+    around = expr.around
+    bound = around.references.get(base, frozenset())
+    unknown = not bound and not around.keeps(name)
+    if base in around.barrier_helpers or unknown or not around.plainly(name):
+        raise Unsupported(f"call of {name}")
+    values = tuple(
+        Unary("&", _referred(arg, expr)) if position in bound else _pointer(arg, expr) or expr.read(arg)
+        for position, arg in enumerate(args)
+    )
+    return Call(name, values, tuple(sorted(position for position in bound if position < len(args))))
+
+
+def _referred(node: c_ast.Node, expr: ExprReader) -> Expr:
+    """What a reference or pointer leads to: a variable, an element or a member of a plain type."""
+    place = expr.target(node)
+    if infer(place, expr.names.types) not in PLAIN_TYPES | expr.around.pointerless:
+        raise Unsupported("reference")
+    return place
+
+
+def _pointer(node: c_ast.Node, expr: ExprReader) -> Expr | None:
+    """The address of an element or variable, None for what is no pointer."""
+    found = expr.pointer(node)
+    if found is not None:
+        array, offset = found
+        if expr.names.types.get(array) not in PLAIN_TYPES | expr.around.pointerless:
+            raise Unsupported(f"pointer to {array}")
+        return Unary("&", Index(array, (offset,)))
+    if isinstance(node, c_ast.UnaryOp) and node.op == "&":
+        return Unary("&", _referred(node.expr, expr))
+    if isinstance(node, c_ast.ID) and expr.names.find(node.name) in expr.names.arrays:
+        raise Unsupported("pointer argument")
+    return None

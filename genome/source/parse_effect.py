@@ -1,0 +1,62 @@
+"""Assignments and increments inside of expressions, as statements that run before the value is asked for.
+
+``x = (i /= 2) % 6;`` becomes ``i /= 2; i_value = i; x = i_value % 6;``. A statement that names the variable once more
+is left alone: what it means there C leaves open.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pycparser import c_ast
+
+from genome.ir.expr import Const, Expr, Var
+from genome.ir.stmt import Assign, Decl
+from genome.ir.types import PLAIN_TYPES
+from genome.source.names import Unsupported
+
+if TYPE_CHECKING:
+    from genome.source.parse_expr import ExprReader
+
+
+def assigned(node: c_ast.Assignment, expr: ExprReader) -> Expr:
+    """The value of an assignment, which is put in front.
+
+    Raises:
+        Unsupported: If nothing may run ahead of the expression, or the target is no variable of a plain type.
+    """
+    target = _variable(node.lvalue, expr)
+    expr.pending.append(Assign(target, expr.read(node.rvalue), node.op))
+    return _kept(target, f"{target.name}_value", expr)
+
+
+def stepped(node: c_ast.UnaryOp, expr: ExprReader) -> Expr:
+    """The value of ``++i``, ``i++`` and the like, which are put in front.
+
+    Raises:
+        Unsupported: As ``assigned``.
+    """
+    target = _variable(node.expr, expr)
+    step = Assign(target, Const("1"), "+=" if "+" in node.op else "-=")
+    if not node.op.startswith("p"):
+        expr.pending.append(step)
+        return _kept(target, f"{target.name}_value", expr)
+    before = _kept(target, f"{target.name}_before", expr)
+    expr.pending.append(step)
+    return before
+
+
+def _variable(node: c_ast.Node, expr: ExprReader) -> Var:
+    if expr.put_in is None:
+        raise Unsupported("assignment where it may not run")
+    target = expr.target(node)
+    if not isinstance(target, Var) or expr.names.types.get(target.name) not in PLAIN_TYPES:
+        raise Unsupported("assignment in an expression")
+    return target
+
+
+def _kept(target: Var, name: str, expr: ExprReader) -> Var:
+    ctype = expr.names.types[target.name]
+    kept = expr.names.fresh(name, ctype)
+    expr.pending.append(Decl(kept, ctype, init=target, const=True))
+    return Var(kept)
