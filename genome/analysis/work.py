@@ -113,10 +113,11 @@ class _Counter:
         return start + test + Cost(*parts)
 
     def _repeat(self, stmt: Repeat) -> Cost:
+        before = len(self.doubts)
         inside = self.body(stmt.body)
         if inside == FREE:
             return FREE
-        self.doubts.append(doubted(UNCOUNTED, stmt.line))
+        self.doubts.insert(before, doubted(UNCOUNTED, stmt.line))
         turns = unknown_turns(stmt)
         return Cost(inside.read * turns, inside.written * turns, inside.flops * turns)
 
