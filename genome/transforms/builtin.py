@@ -5,6 +5,7 @@ from __future__ import annotations
 from genome.transforms.axis_swap import AxisSwap
 from genome.transforms.base import Transform
 from genome.transforms.block_shape import BlockShape
+from genome.transforms.carried_quotient import CarriedQuotient
 from genome.transforms.cascade import Cascade
 from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
 from genome.transforms.cooperate import Cooperate
@@ -22,6 +23,7 @@ from genome.transforms.masked_tile import MaskedTile
 from genome.transforms.moments import Moments
 from genome.transforms.online import Online
 from genome.transforms.pipeline import Pipeline
+from genome.transforms.predicate import Predicate
 from genome.transforms.privatise import Privatise
 from genome.transforms.promote import Promote
 from genome.transforms.qualifiers import FastMath, LaunchBounds, Macro, Restrict
@@ -30,6 +32,7 @@ from genome.transforms.register_tile import RegisterTile
 from genome.transforms.register_window import RegisterWindow
 from genome.transforms.scalar_reads import ScalarReads
 from genome.transforms.shared_tile import SharedTile
+from genome.transforms.shift_mask import ShiftMask
 from genome.transforms.single import Single
 from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
@@ -44,6 +47,8 @@ BUILTIN: tuple[Transform, ...] = (
     Promote(),
     MaskedReads(),
     Single(),
+    Predicate(),
+    CarriedQuotient(),
     Interchange(),
     Fission(),
     Fusion(),
@@ -80,4 +85,5 @@ BUILTIN: tuple[Transform, ...] = (
     InverseRoot(),
     LaunchBounds(),
     Rasterise(),
+    ShiftMask(),
 )

@@ -131,6 +131,26 @@ NEAR_MISSES = {
         LOOP + "{ count[k] = k; y[k] = y[k - 1]; }", gene("early_loads", "k"), "no site k"),
     "early_loads: an address that the iteration computes": (
         LOOP + "{ int p = at[k]; y[k] = x[p]; }", gene("early_loads", "k"), "no site k"),
+    "predicate: a value from memory": (
+        "float s = 0.0f; if (at[i] > 0) s = x[at[i]]; y[i] = s;", gene("predicate", "s"), "only where the condition"),
+    "predicate: a quotient": (
+        "int s = 0; if (m > 0) s = i / m; count[i] = s;", gene("predicate", "s"), "is a quotient"),
+    "predicate: a store": ("if (x[i] > 0.0f) y[i] = 1.0f;", gene("predicate", "y"), "no site y"),
+    "predicate: a scalar of the block": (
+        "__shared__ int any; if (x[i] > 0.0f) any = 1; __syncthreads(); count[i] = any;", gene("predicate", "any"),
+        "no private variable"),
+    "carried_quotient: a start below zero": (
+        "for (int k = -3; k < m; k++) y[i] += x[k / n + 4];", gene("carried_quotient", "k"), "below zero"),
+    "carried_quotient: wide steps": (
+        "for (int k = 0; k < m; k += 2) y[i] += x[k / n];", gene("carried_quotient", "k"), "step by one"),
+    "carried_quotient: a divisor that changes": (
+        "int w = 1; for (int k = 0; k < m; k++) { y[i] += x[k / w]; w++; }", gene("carried_quotient", "k"),
+        "or changes"),
+    "shift_mask: a number that may be negative": (
+        "y[i] = x[i] + (float)((i - 4) / 4);", gene("shift_mask", "powers"), "never to be negative"),
+    "shift_mask: a number from memory": (
+        "y[i] = x[i] + (float)(at[i] % 4);", gene("shift_mask", "powers"), "never to be negative"),
+    "shift_mask: no power of two": ("y[i] = x[i / 12];", gene("shift_mask", "powers"), "no site powers"),
     "fusion: the second loop needs the end of the first": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) y[j + m] = y[j + 1];", gene("fusion", "k"),
         "may need what another one does to y"),
@@ -219,3 +239,14 @@ def test_only_loads_that_are_certain_are_moved() -> None:
     source = lowered(spec_of(body), gene("early_loads", "k"), gene("hoist_loads", "k")).source
     assert "int at_early = at[k];" in source
     assert "x[k + 1] * x[i]" in source
+
+
+def test_a_counted_divisor_must_be_positive() -> None:
+    variant = lowered(spec_of(LOOP + "y[i] += x[k / n] * x[k % n];"), gene("carried_quotient", "k"))
+    assert variant.guard.holds({"n": 1, "m": 4})
+    assert not variant.guard.holds({"n": 0, "m": 4})
+
+
+def test_a_branch_that_sets_no_scalar_first_stays() -> None:
+    body = "float s = 0.0f; if (x[i] > 0.0f) { y[i] = 1.0f; s = 2.0f; } y[i] += s;"
+    assert "no site s" in reason(spec_of(body), gene("predicate", "s"))
