@@ -12,7 +12,7 @@ from typing import Any
 from evo.init_shapes import Positions, Shape, blocks_alone, positions, shapes, size_text
 from genome.analysis.atomics import updates
 from genome.analysis.effects import effects
-from genome.analysis.touches import surely_written
+from genome.analysis.touches import surely_written, touches
 from genome.ir.expr import accesses
 from genome.ir.kernel import Kernel, Param
 from genome.ir.stmt import Assign, flatten
@@ -21,7 +21,7 @@ from genome.limits import DeviceLimits
 from genome.source.frontend import SourceError, parse_kernel
 from genome.source.template_guess import Guess, guess_arguments
 from genome.source.verbatim import verbatim_kernel
-from genome.spec import dtype_of
+from genome.spec import Role, dtype_of
 
 _BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
 
@@ -37,6 +37,7 @@ class Draft:
         sizes: Scalar integer parameters: the sizes.
         domain: Iterations along x, y, z in terms of sizes; empty when the index map was not understood.
         read: Arrays that the body reads: one that may be written too is ``inout``.
+        written: Arrays that it writes, or may write.
         shapes: Of the arrays whose subscripts tell one.
         block: Threads along x, y, z.
         template: Arguments of the kernel template, given or guessed.
@@ -53,6 +54,7 @@ class Draft:
     sizes: tuple[str, ...]
     domain: tuple[str, ...]
     read: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     block: tuple[int, ...] = (256,)
     template: tuple[str, ...] = ()
@@ -61,6 +63,12 @@ class Draft:
     alone: tuple[str, ...] = ()
     updated: frozenset[str] = frozenset()
     variables: tuple[Variable, ...] = ()
+
+    def role(self, param: Param) -> Role:
+        """What an array is for: written is what is not const, and no plain input."""
+        if param.const or param.name not in self.written:
+            return Role.IN
+        return Role.INOUT if param.name in self.read else Role.OUT
 
     @property
     def grid(self) -> tuple[str, ...]:
@@ -95,7 +103,8 @@ def draft(
     alone = blocks_alone(kernel, text)
     single = {dim for dim in alone if dim != "x" and not re.search(rf"\bthreadIdx\s*\.\s*{dim}\b", text)}
     return Draft(
-        shown, entry, kernel.params, sizes, domain, _read(kernel), shapes(kernel, where, sizes), _block(where, single),
+        shown, entry, kernel.params, sizes, domain, _read(kernel), _written(kernel),
+        shapes(kernel, where, sizes), _block(where, single),
         given, guessed, unsure, alone,
         frozenset(update.target.array for update in updates(kernel.body)), _filled(kernel),
     )  # fmt: skip
@@ -133,6 +142,13 @@ def _filled(kernel: Kernel) -> tuple[Variable, ...]:
     """Variables that the host fills; those that the kernel writes are none."""
     written = surely_written(kernel.body)
     return tuple(variable for variable in kernel.variables if variable.name not in written)
+
+
+def _written(kernel: Kernel) -> frozenset[str]:
+    """Arrays that the kernel writes; all that are not const where it writes none for sure, or was not looked into."""
+    pointers = frozenset(param.name for param in kernel.params if param.pointer and not param.const)
+    found = pointers if kernel.verbatim else touches(kernel.body, pointers).written
+    return found or pointers
 
 
 def _read(kernel: Kernel) -> frozenset[str]:

@@ -9,7 +9,7 @@ from evo.init_shapes import Shape
 from genome.ir.kernel import Param
 from genome.ir.types import VECTOR_TYPES
 from genome.ir.variables import Variable
-from genome.spec import DTYPES, dtype_of
+from genome.spec import DTYPES, Role, dtype_of
 
 SIZE_PLACEHOLDER = "FILL_IN"
 """Stands where only the user knows the number; loading the file says so, with the line."""
@@ -36,7 +36,7 @@ def campaign_text(found: Draft, others: Sequence[str] = ()) -> str:
         blanks=blanks,
         sizes=", ".join(sizes),
         first=sizes[0],
-        outputs=", ".join(param.name for param in arrays if not param.const) or "none found",
+        outputs=", ".join(param.name for param in arrays if found.role(param) is not Role.IN) or "none found",
         entries=_entries_text(found.entry, others),
     )
 
@@ -88,7 +88,7 @@ def _argument(param: Param, found: Draft) -> str:
     notes = [] if dtype_of(param.ctype) else [f"{param.ctype} in the kernel: check the dtype"]
     if param.pointer:
         shape = found.shapes.get(param.name) or _default_shape(found)
-        role = "in" if param.const else "inout" if param.name in found.read else "out"
+        role = found.role(param).value
         notes += [shape.note] if shape.note else []
         notes += ["updated by atomics: add `init: zeros` if it starts from zero"] if param.name in found.updated else []
         extents = ", ".join(shape.extents)

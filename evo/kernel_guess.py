@@ -10,7 +10,7 @@ from evo.init_campaign import chosen_entry, read_kernel
 from evo.init_draft import Draft, draft
 from genome.ir.kernel import Param
 from genome.sizes import SizeExpr
-from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role, dtype_of
+from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, dtype_of
 
 GUESSED_SIZE = 1024
 """Every size of a kernel whose campaign is not written yet."""
@@ -69,8 +69,7 @@ def _argument(param: Param, found: Draft, sizes: Sequence[str]) -> ArgSpec:
         return ArgSpec(param.name, dtype, value=SizeExpr(param.name) if param.name in sizes else 1.0)
     shape = found.shapes.get(param.name)
     extents = shape.extents if shape else (tuple(reversed(found.domain)) or sizes[:1])
-    role = Role.IN if param.const else Role.INOUT if param.name in found.read else Role.OUT
-    return ArgSpec(param.name, dtype, role, tuple(SizeExpr(extent) for extent in extents))
+    return ArgSpec(param.name, dtype, found.role(param), tuple(SizeExpr(extent) for extent in extents))
 
 
 def _launch(found: Draft, sizes: Sequence[str]) -> LaunchSpec:

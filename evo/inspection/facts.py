@@ -80,6 +80,7 @@ class ArgumentView:
             that is not read uses it; ``value`` for a scalar.
         extents: Shape as the campaign gives it.
         accesses: Of an array, in program order.
+        role: ``in``, ``out`` or ``inout``, as the campaign gives it or as it is guessed.
     """
 
     name: str
@@ -88,6 +89,7 @@ class ArgumentView:
     use: str
     extents: tuple[str, ...]
     accesses: tuple[AccessView, ...] = ()
+    role: str = "in"
 
 
 @dataclass(frozen=True)

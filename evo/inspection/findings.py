@@ -20,6 +20,7 @@ _BUSY = 8.0  # operations a byte below which no current GPU is limited by its ar
 def findings(seen: Inspection) -> tuple[Finding, ...]:
     """Findings of an inspection whose other parts are complete."""
     parts = (
+        _unwritten,
         _correctness,
         _meetings,
         _unfilled,
@@ -35,6 +36,23 @@ def findings(seen: Inspection) -> tuple[Finding, ...]:
     )
     found = [finding for part in parts for finding in part(seen)]
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.kind)))
+
+
+def _unwritten(seen: Inspection) -> Iterator[Finding]:
+    """Outputs that no statement writes; those of a bare kernel are guesses, unless it writes nothing at all."""
+    arrays = [argument for argument in seen.arguments if argument.array]
+    never = [argument for argument in arrays if argument.use in ("read", "not touched")]
+    if seen.guesses:
+        if arrays and len(never) == len(arrays):
+            names = listed(argument.name for argument in never)
+            text = f"The kernel writes none of its arrays ({names}): it has no result."
+            yield Finding(FindingKind.CORRECTNESS, text, (seen.kernel.line,))
+        return
+    for argument in never:
+        if argument.role != "in":
+            text = f"{argument.name} is an output of the campaign (`role: {argument.role}`), and no statement of the "
+            text += "kernel writes it: it is an input, or the kernel lacks a store."
+            yield Finding(FindingKind.CORRECTNESS, text, (seen.kernel.line,))
 
 
 def _correctness(seen: Inspection) -> Iterator[Finding]:

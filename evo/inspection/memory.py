@@ -15,7 +15,7 @@ from genome.ir.expr import Index
 from genome.ir.kernel import Kernel
 from genome.ir.poly import Poly
 from genome.sizes import SizeExpr
-from genome.spec import KernelSpec, ProblemSize
+from genome.spec import KernelSpec, ProblemSize, Role
 
 WARP = 32
 SECTOR = 32
@@ -113,6 +113,7 @@ def argument_views(
             use=_use(uses[param.name]) if param.name in uses else "value",
             extents=tuple(str(extent) for extent in arg.shape) if arg and param.pointer else (),
             accesses=tuple(access for access in known if access.array == param.name),
+            role=(arg.role if arg else Role.IN).value,
         ))  # fmt: skip
     return tuple(made)
 
