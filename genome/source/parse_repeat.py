@@ -66,14 +66,15 @@ class RepeatReader:
         return (*before, Decl(left, "int", init=Const("0")), loop, If(Var(left), (Jump(_RETURN),)))
 
     def _turn(self, node: c_ast.Node, ahead: Body, condition: Expr, body: Body, step: Body) -> Body:
-        tested = node.cond.coord.line if node.cond is not None and node.cond.coord else 0
-        endless = _is(condition, "1", "true") and not ahead
+        line = node.cond.coord.line if node.cond is not None and node.cond.coord else 0
+        leave = If(negate(condition, self.names.types), (Jump(_BREAK, line=line),), line=line)
+        test = ahead if _is(condition, "1", "true") else (*ahead, leave)
         if isinstance(node, c_ast.DoWhile):
-            end = If(negate(condition, self.names.types), (Jump(_BREAK, line=tested),), line=tested)
-            ended = () if endless else (end,)
-            return settle((*body, *ahead, *ended), _BREAK, self.names, (Break(),))
+            return settle((*body, *test), _BREAK, self.names, (Break(),))
+        if ahead or not test:
+            return settle((*test, *body, *step), _BREAK, self.names, (Break(),))
         inner = settle((*body, *step), _BREAK, self.names, (Break(),))
-        return inner if endless else (*ahead, If(condition, inner, (Break(line=tested),), line=tested))
+        return (If(condition, inner, (Break(line=line),), line=line),)
 
     def _items(self, node: c_ast.Node | None) -> Body:
         match node:

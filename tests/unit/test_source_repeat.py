@@ -28,6 +28,7 @@ FORMS = (
     "while (v < 40) { if (v % 2) { if (v % 5 == 0) { v += 9; continue; } v++; } else { if (v == 36) break; v += 3; } }",
     "for (int j = 0; j < 8; j++) { switch (j) { case 3: r += 5; break; default: r++; } if (r > v) break; }",
     "if (v > 4) { while (v > 0) { v -= 2; if (v == 3) return; r++; } r += 100; } r += 1;",
+    "int w; while ((w = halved(v)) > 3) { v -= 2; r += w; } while (v-- > 1) r++; do { r += 2; } while (r < 9 + v);",
 )  # fmt: skip
 """Statements over ``v`` (the thread) and ``r`` (the result), each run by threads of its own."""
 
