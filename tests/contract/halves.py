@@ -89,7 +89,7 @@ CASES: Mapping[str, tuple[str, Exact]] = {
 }
 """Name -> (expression, its exact value); cases that need more than that are in ``expected``."""
 
-LOOSE = ("quotient", "root", "to an int")
+LOOSE = ("quotient", "root")
 """What a GPU may compute by an approximation, to the last bit or next to it."""
 
 
@@ -162,15 +162,19 @@ def _steps(kind: Format, a: Fraction, b: Fraction, c: Fraction) -> float:
     return t if t else float(factor)
 
 
+def call_of(kind: Format) -> Call:
+    """The launch of the kernel."""
+    factor = np.uint16(np.flatnonzero(kind.values == kind.nearest(FACTOR))[0])
+    args = ("a", "b", "c", "y", np.float32(FACTOR), factor, np.int32(COUNT))
+    sizes = {"a": 2 * COUNT, "b": 2 * COUNT, "c": 2 * COUNT, "y": 2 * COUNT * (len(CASES) + 1)}
+    return Call((BoundLaunch("cases", (COUNT // 64, 1, 1), (64, 1, 1), args),), sizes, {}, dict.fromkeys(sizes, 2))
+
+
 def run(backend: Backend, kind: Format) -> dict[str, NDArray[np.float64]]:
     """What a device gives for each case."""
     names = [*CASES, "steps"]
-    arrays = inputs(kind)
-    factor = np.uint16(np.flatnonzero(kind.values == kind.nearest(FACTOR))[0])
-    args = ("a", "b", "c", "y", np.float32(FACTOR), factor, np.int32(COUNT))
-    sizes = {"a": 2 * COUNT, "b": 2 * COUNT, "c": 2 * COUNT, "y": 2 * COUNT * len(names)}
-    call = Call((BoundLaunch("cases", (COUNT // 64, 1, 1), (64, 1, 1), args),), sizes, {}, dict.fromkeys(sizes, 2))
-    buffers = {name: backend.allocate(size) for name, size in sizes.items()}
+    arrays, call = inputs(kind), call_of(kind)
+    buffers = {name: backend.allocate(size) for name, size in call.buffers.items()}
     for name, buffer in buffers.items():
         buffer.place(Placement.TIGHT, 2)
         buffer.fill(0xFF)

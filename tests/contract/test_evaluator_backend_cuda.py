@@ -18,13 +18,14 @@ from evaluator.backend import Backend, BackendFailure, Placement
 from evaluator.correctness import relative_errors
 from evaluator.cuda.occupancy import ARCHITECTURES
 from evaluator.devices import list_devices, open_backend
+from evaluator.elements import host_dtype, packed, rounded
 from evaluator.energy import Metered
 from evaluator.plan import BoundLaunch, Call, bind
 from evaluator.resident import Canaries, Close, Comparing, Intact, Preparation, Repeating, Same
 from evaluator.result import Status
 from evaluator.tolerance import bound_for
 from genome.sizes import SizeExpr
-from genome.spec import ArgSpec, Assumptions, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance
+from genome.spec import DTYPES, ArgSpec, Assumptions, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance
 from genome.variant import Target
 
 pytestmark = pytest.mark.gpu
@@ -185,20 +186,20 @@ class TestCuda(BackendContract):
         assert len(times) == 7 and all(0.0 < ms < 0.1 for ms in times)
         np.testing.assert_array_equal(buffers["b"].read().view(np.float32), 2.0 * data)
 
-    @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int16", "uint32", "int64"])
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "int16", "uint32", "int64"])
     @pytest.mark.parametrize("placement", list(Placement))
     def test_questions_are_answered_as_numpy_does(self, backend: Backend, dtype: str, placement: Placement) -> None:
         assert isinstance(backend, Comparing)
         rng = np.random.default_rng(5)
-        floating = np.dtype(dtype).kind == "f"
+        floating, size = host_dtype(dtype).kind == "f", DTYPES[dtype][1]
         values = rng.normal(size=5001) if floating else rng.integers(0, 100, 5001).astype(dtype)
-        output, written = values.astype(dtype), rng.random(5001) < 0.9
+        output, written = rounded(values, dtype).copy(), rng.random(5001) < 0.9
         output[~written] = 0
-        output[17] = output[17] + 1
-        buffer = backend.allocate(output.nbytes)
-        buffer.place(placement, output.itemsize)
-        buffer.write(output.view(np.uint8))
-        kept, mask, pristine = (backend.keep(x.view(np.uint8)) for x in (values, written, output))
+        output[17] = rounded(output[17] + 1, dtype)
+        buffer = backend.allocate(5001 * size)
+        buffer.place(placement, size)
+        buffer.write(packed(output, dtype))
+        kept, mask, pristine = (backend.keep(x.view(np.uint8)) for x in (values, written, packed(output, dtype)))
         assert kept is not None and mask is not None and pristine is not None
         bound = bound_for(Tolerance(), dtype, values)
         close = Close(buffer, kept, mask, dtype, bound.rtol, bound.atol, 0)
@@ -213,6 +214,6 @@ class TestCuda(BackendContract):
         assert (same.changed, intact.changed, whole.changed) == (0, 0, 0)
         output[~written] = 1
         output[-1] += 1
-        buffer.write(output.view(np.uint8))
+        buffer.write(packed(rounded(output, dtype), dtype))
         found, same = backend.examine([close, Same(buffer, pristine)])
         assert found.changed == (~written).sum() and same.changed > 0

@@ -19,14 +19,15 @@ from evaluator.canary import canary, describe_damage
 from evaluator.correctness import POISONS, judge
 from evaluator.cuda.judge_code import BLOCKS, COLUMNS, EXACT, KINDS, OPENCL, SOURCE, THREADS
 from evaluator.defences import Defences
+from evaluator.elements import host_dtype, packed, rounded, unpacked
 from evaluator.resident import Canaries, Close, Finding, Intact, Kept, Question, Same
 from evaluator.result import Status
 from evaluator.screen import Screen, as_bytes, usable
 from evaluator.tolerance import Expected, bound_for
 from genome.sizes import SizeExpr
-from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance
+from genome.spec import DTYPES, ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role, Tolerance
 
-DTYPES = ("float32", "float64", "float16", "int8", "uint16", "int32", "uint64")
+CHOSEN = ("float32", "float64", "float16", "bfloat16", "int8", "uint16", "int32", "uint64")
 HOW = ("right", "element", "nan", "overflow", "slight", "edge", "unwritten", "touched", "canary", "input")
 N = SizeExpr("N")
 
@@ -116,7 +117,7 @@ class OnThisDevice:
             case Intact(kept=Copy() as copy):
                 return Finding(int(self._line((address(copy.data), 0, copy.nbytes, 0))[-1] != copy.digest))
             case Close(buffer=Memory() as memory, values=Copy() as values, written=written, dtype=dtype, poison=poison):
-                size = np.dtype(dtype).itemsize
+                size = DTYPES[dtype][1]
                 left = int.from_bytes(bytes([poison or 0]) * size, "little")
                 arrays = [memory.payload, values.data, written.data if isinstance(written, Copy) else values.data]
                 row = self._rows(
@@ -160,7 +161,7 @@ def spec_of(dtype: str, role: Role, tolerance: Tolerance) -> KernelSpec:
 
 
 def values_of(dtype: str, count: int, rng: np.random.Generator) -> np.ndarray:
-    if np.dtype(dtype).kind in "iu":
+    if host_dtype(dtype).kind in "iu":
         return rng.integers(0, 100, count).astype(dtype)
     values = rng.normal(0.0, 1.0, count) * 10.0 ** rng.integers(-3, 4)
     for special in (0.0, np.inf, -np.inf, np.nan):
@@ -187,7 +188,7 @@ def spoilt(output: np.ndarray, how: str, rng: np.random.Generator) -> None:
 
 @settings(max_examples=250, deadline=None)
 @given(
-    dtype=st.sampled_from(DTYPES), count=st.integers(1, 3000), seed=st.integers(0, 2**32 - 1),
+    dtype=st.sampled_from(CHOSEN), count=st.integers(1, 3000), seed=st.integers(0, 2**32 - 1),
     how=st.sampled_from(HOW),
     masked=st.booleans(), role=st.sampled_from([Role.OUT, Role.INOUT]), poison=st.sampled_from(POISONS),
     tolerance=st.sampled_from([Tolerance(), Tolerance(1e-4, 1e-4), Tolerance(1e-3, None, 1e-6), Tolerance(norm=1e-3)]),
@@ -201,17 +202,19 @@ def test_the_device_clears_what_the_host_accepts(
     spec = spec_of(dtype, role, tolerance)
     values = values_of(dtype, count, rng)
     with np.errstate(over="ignore", invalid="ignore"):
-        output = values.astype(dtype)
+        output = rounded(values, dtype).copy()
         values = output.copy() if own else values  # the baseline's outputs, or a reference's
         spoilt(output, how, rng)
+        output = rounded(output, dtype)
     written = rng.random(count) < 0.8 if masked and role is Role.OUT else None
-    memory, source = Memory(output.nbytes), Memory(4 * count)
+    size = DTYPES[dtype][1]
+    memory, source = Memory(size * count), Memory(4 * count)
     memory.fill(poison)
-    whole = memory.payload.view(dtype)
-    whole[slice(None) if written is None else written] = output if written is None else output[written]
+    whole, held = (data.view(f"u{size}") for data in (memory.payload, packed(output, dtype)))
+    whole[slice(None) if written is None else written] = held if written is None else held[written]
     if how in ("unwritten", "touched"):
         at = int(rng.integers(count))
-        memory.payload[at * output.itemsize : (at + 1) * output.itemsize] = poison if how == "unwritten" else 1
+        memory.payload[at * size : (at + 1) * size] = poison if how == "unwritten" else 1
     if how == "canary":
         memory.whole[rng.choice([0, memory.offset - 1, memory.offset + memory.nbytes, memory.whole.size - 1])] ^= 1
     pristine = rng.normal(size=count).astype(np.float32)
@@ -219,13 +222,13 @@ def test_the_device_clears_what_the_host_accepts(
     assert screen.restore(0, "a", source, lambda: pristine)
     if how == "input":
         source.payload[rng.integers(source.nbytes)] ^= 1
-    expected = Expected(values, written, (count,))
+    expected = Expected(values, written, (count,), None, dtype)
     cleared = screen.clears(0, {"a": source, "c": memory}, {}, {"c": expected}, poison, allowed)
 
     stray = bool(memory.damage()) or bool((source.payload != as_bytes(pristine)).any())
     bound = bound_for(tolerance, dtype, values)
     byte = poison if role is Role.OUT else None
-    verdict = judge("c", memory.payload.view(dtype), expected, bound, byte, allowed, "N")
+    verdict = judge("c", unpacked(memory.payload, dtype), expected, bound, byte, allowed, "N")
     if stray or verdict.status is not Status.OK:
         assert cleared is None
     elif cleared is not None:
