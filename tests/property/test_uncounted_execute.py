@@ -25,11 +25,14 @@ CASES = (
           "y:float32:out:rows", "rows:int32=rows"), ("rows",), (32, 1, 1), ("rows=1021", "rows=3", "rows=256")),
     Case(FILE, "mandelbrot", ("turns:int32:out:w*h", "width:int32=w", "height:int32=h", "limit:int32=limit"),
          ("w", "h"), (16, 4, 1), ("w=67,h=41,limit=50", "w=131,h=3,limit=9", "w=64,h=32,limit=0")),
+    Case(FILE, "halving",
+         ("x:float32:in:rows*cols", "most:int32:in:cols", "y:float32:out:rows", "rows:int32=rows", "cols:int32=cols"),
+         ("rows",), (32, 1, 1), ("rows=67,cols=37", "rows=3,cols=129", "rows=128,cols=1")),
 )  # fmt: skip
 
 
 def test_each_transform_alone_keeps_the_result(opencl_run) -> None:
-    case = CASES[2]
+    case = CASES[-1]
     spec = spec_of(case)
     tried = set()
     for move in moves(spec, Genome(), BUILTIN, Target.OPENCL, LIMITS):
@@ -59,7 +62,9 @@ def gene(name: str, label: str, **params: int) -> Gene:
     return Gene.of(name, Site(label, label), **params)
 
 
-@pytest.mark.parametrize("entry, axis", [("bisect", "i"), ("newton", "i"), ("sparse_row", "r"), ("mandelbrot", "c")])
+@pytest.mark.parametrize(
+    "entry, axis", [("bisect", "i"), ("newton", "i"), ("sparse_row", "r"), ("mandelbrot", "c"), ("halving", "r")]
+)
 def test_instances_of_a_thread_each_run_their_own_loop(entry: str, axis: str, opencl_run) -> None:
     """Distributing the instances leaves each loop in one piece, inside the loop over the instances."""
     case = next(case for case in CASES if case.name == entry)

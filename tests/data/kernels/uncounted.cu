@@ -67,3 +67,21 @@ __global__ void mandelbrot(int* turns, int width, int height, int limit) {
         turns[r * width + c] = turn;
     }
 }
+
+// Counted loops around and inside of one that is not.
+__global__ void halving(const float* x, const int* most, float* y, int rows, int cols) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    float s = 0.0f;
+    for (int j = 0; j < cols; j++) {
+        float v = fabsf(x[r * cols + j]);
+        int count = 0;
+        while (v > 0.1f) {
+            for (int q = 0; q < 4; q++) s += x[r * cols + q % cols] * v;
+            v *= 0.5f;
+            if (++count > most[j] % 3) break;
+        }
+        s += v;
+    }
+    y[r] = s;
+}
