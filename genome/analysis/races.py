@@ -20,6 +20,7 @@ from genome.analysis.facts import Uniformity
 from genome.analysis.scope import make_scope
 from genome.analysis.touches import Touches, atomic_target, touches
 from genome.analysis.uniformity import Levels, agrees
+from genome.ir.async_stmt import AsyncCopy
 from genome.ir.expr import Binary, Const, Index, Var, accesses, base_name, calls, conjuncts, names
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import ATOMICS
@@ -145,8 +146,8 @@ class _State:
             return
         self._called(stmt)
         self.read |= {place_of(access) for access in reads_of(stmt) if access.array in self.shared}
-        # A wide store is one access, which starts where its first element is.
-        for target in (stmt.target,) if isinstance(stmt, VectorStore) else writes(stmt):
+        # A wide store or copy is one access, which starts where its first element is.
+        for target in (stmt.target,) if isinstance(stmt, VectorStore | AsyncCopy) else writes(stmt):
             if isinstance(target, Index) and target.array in self.shared:
                 self.written.add(place_of(target))
                 self._write(target)

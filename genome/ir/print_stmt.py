@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from genome.ir.async_stmt import AsyncCommit, AsyncCopy, AsyncWait
 from genome.ir.expr import Binary, Cast, Const, Index, Var, integer
 from genome.ir.halves import HALVES
+from genome.ir.print_async import async_statement
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
@@ -81,6 +83,8 @@ class StmtPrinter:
         """
         pad = INDENT * depth
         match stmt:
+            case AsyncCopy() | AsyncCommit() | AsyncWait():
+                return [pad + async_statement(stmt, self.expr, self.element)]
             case Assign():
                 return [f"{pad}{self._assignment(stmt)};"]
             case Decl():

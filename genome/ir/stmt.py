@@ -90,8 +90,7 @@ class Stmt(Node):
             case VectorLoad(targets=targets):
                 return targets
             case VectorStore(target=target, values=values):
-                first, last = target.subscripts[:-1], target.subscripts[-1]
-                return tuple(Index(target.array, (*first, _plus(last, lane))) for lane in range(len(values)))
+                return adjacent(target, len(values))
         return ()
 
     @once
@@ -300,6 +299,12 @@ def handed_places(stmt: Stmt) -> tuple[Expr, ...]:
 def written_names(body: Body) -> tuple[str, ...]:
     """Names of variables and arrays that the body writes or may write (opaque regions, calls), in order."""
     return tuple(dict.fromkeys(chain.from_iterable([stmt._written for stmt in body])))
+
+
+def adjacent(first: Index, count: int) -> tuple[Index, ...]:
+    """So many elements of an array from the first one on."""
+    *outer, last = first.subscripts
+    return tuple(Index(first.array, (*outer, _plus(last, lane))) for lane in range(count))
 
 
 def _plus(expr: Expr, lane: int) -> Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from genome.transforms.async_copy import AsyncCopies
 from genome.transforms.axis_swap import AxisSwap
 from genome.transforms.base import Transform
 from genome.transforms.block_shape import BlockShape
@@ -73,6 +74,7 @@ BUILTIN: tuple[Transform, ...] = (
     SharedTile(),
     MaskedTile(),
     Pipeline(),
+    AsyncCopies(),
     RegisterWindow(),
     ScalarReads(),
     HoistLoads(),

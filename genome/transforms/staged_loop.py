@@ -44,11 +44,15 @@ class StagedLoop:
         """The loop's variable so many turns later."""
         return simplify(Binary("+", Var(self.loop.var), integer(turns * self.loop.step)))
 
-    def if_any(self, body: Body) -> Body:
-        """The body where the loop comes by at all."""
+    def if_any(self, body: Body, turns: int = 0) -> Body:
+        """The body where the loop comes by more often than that."""
         loop = self.loop
+        if loop.trip is not None:
+            return body if loop.trip > turns else ()
         start = loop.lower if loop.ctype == "int" else Cast(loop.ctype, loop.lower)
-        return body if loop.trip else (If(Binary("<", start, loop.upper), body),)
+        if turns:
+            start = (poly(start) + poly(integer(turns * loop.step))).to_expr()
+        return (If(Binary("<", start, loop.upper), body),)
 
     def in_buffer(self, body: Body, number: Expr) -> Body:
         """The body with every access of a tile in the buffer of that number."""

@@ -69,7 +69,7 @@ class Vectorise:
             if element_type(kernel, site.label) in HALVES and width * 2 > _CUDA_BYTES:
                 return Refusal("16-bit floats move at most 8 at a time")
             for access, loop in found:
-                problem = _alignment(kernel, access, loop, width)
+                problem = alignment(kernel, access, loop, width)
                 if isinstance(problem, Refusal):
                     return problem
         return None
@@ -82,7 +82,7 @@ class Vectorise:
             for loops, stmt in nests(kernel.body):
                 for access, loop in _candidates(kernel, loops, stmt, width):
                     if access.array == site.label:
-                        needed = _alignment(kernel, access, loop, width)
+                        needed = alignment(kernel, access, loop, width)
                         assert not isinstance(needed, Refusal)
                         conditions.extend(needed)
         source = NameSource(kernel)
@@ -126,13 +126,13 @@ def _contiguous(
     targets = (stmt.target,) if isinstance(stmt.target, Index) else ()
     touched = (*targets, *sure_reads(stmt.value))
     return tuple(
-        (access, tuple(loop for loop in loops if _stride(access, loop.var) == 1))
+        (access, tuple(loop for loop in loops if stride(access, loop.var) == 1))
         for access in touched
         if access.array in tiles or (access.array in pointers and len(access.subscripts) == 1)
     )
 
 
-def _stride(access: Index, variable: str) -> int | None:
+def stride(access: Index, variable: str) -> int | None:
     """By how much the address grows with the variable, where that is a constant."""
     if any(variable in names(subscript) for subscript in access.subscripts[:-1]):
         return None
@@ -213,8 +213,8 @@ def _wide(loops: tuple[Loop, ...], stmt: Assign, var: str, width: int, load: boo
     return nest(kept, wide)
 
 
-def _alignment(kernel: Kernel, access: Index, loop: Loop, width: int) -> list[Condition] | Refusal:
-    """What must hold so that CUDA's wide accesses are aligned, or why that cannot be had."""
+def alignment(kernel: Kernel, access: Index, loop: Loop, width: int) -> list[Condition] | Refusal:
+    """What must hold so that CUDA's accesses of ``width`` elements along the loop are aligned, or why none would do."""
     size = ELEMENT_BYTES[element_type(kernel, access.array) or "float"]
     lanes = min(width, _CUDA_BYTES // size)
     split = poly(access.subscripts[-1]).coefficient(loop.var)
