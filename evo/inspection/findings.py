@@ -174,7 +174,8 @@ def _divergence(seen: Inspection) -> Iterator[Finding]:
         found = [b for b in seen.branches if b.kind == kind and b.uniformity == "divergent"]
         if found:
             lines = known_lines(branch.line for branch in found)
-            places = listed(looped(branch, seen) or f"`{branch.condition}`" for branch in found)
+            ends = "the loop that ends by " if kind == "loop" else ""
+            places = listed(looped(branch, seen) or f"{ends}`{branch.condition}`" for branch in found)
             text = f"Threads of a warp may {what} {places} ({at_lines(lines)}): {found[0].proof.reason}."
             yield Finding(FindingKind.DIVERGENCE, text, lines)
 

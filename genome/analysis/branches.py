@@ -11,7 +11,7 @@ from genome.analysis.uniformity import Levels, agrees, narrowest
 from genome.ir.expr import Binary, Expr, Index, Var, walk
 from genome.ir.kernel import Axis
 from genome.ir.poly import multiple_of, poly
-from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Repeat, flatten
+from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Repeat, flatten, leaves
 
 _REASONS = {
     Uniformity.GRID: "it depends on sizes alone",
@@ -40,7 +40,8 @@ def _within(body: Body, levels: Levels, no_alias: bool) -> Iterator[Branch]:
             level = levels.of(stmt.condition)
             proof = _reason(stmt.condition, level, levels, stmt.line)
             settled = _settled((stmt.condition,), proof, levels, no_alias)
-            yield Branch(stmt.line, BranchKind.IF, stmt.condition, level, settled)
+            kind = BranchKind.LOOP if leaves(stmt.inside) else BranchKind.IF
+            yield Branch(stmt.line, kind, stmt.condition, level, settled)
         elif isinstance(stmt, Loop):
             level = narrowest((levels.of(stmt.lower), levels.of(stmt.upper)))
             edge = stmt.upper if levels.of(stmt.upper) is level else stmt.lower

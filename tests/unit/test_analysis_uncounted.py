@@ -6,7 +6,7 @@ import pytest
 
 from genome.analysis.analyse import analyse
 from genome.analysis.dependence import FissionError, Variation, fission
-from genome.analysis.facts import KernelFacts, Uniformity
+from genome.analysis.facts import BranchKind, KernelFacts, Uniformity
 from genome.analysis.iterations import independent
 from genome.analysis.proof import Standing
 from genome.analysis.races import race
@@ -71,8 +71,9 @@ def test_a_race_with_the_turn_before_is_never_sure() -> None:
 
 def test_what_is_set_inside_differs_where_threads_leave_at_different_turns() -> None:
     found = facts("int w = 0; while (v < t) { v += p[v]; w += 3; } if (w > 5) y[0] = 1.0f; if (n > 5) y[1] = 1.0f;")
-    assert [branch.uniformity for branch in found.branches] == [
-        Uniformity.DIVERGENT, Uniformity.DIVERGENT, Uniformity.GRID,
+    assert [(branch.kind, branch.uniformity) for branch in found.branches] == [
+        (BranchKind.LOOP, Uniformity.DIVERGENT), (BranchKind.IF, Uniformity.DIVERGENT),
+        (BranchKind.IF, Uniformity.GRID),
     ]  # fmt: skip
 
 
