@@ -20,7 +20,7 @@ from tests.property.test_transforms_execute import ROOT, Case, spec_of
 
 FOLDER = ROOT / "tests" / "golden" / "transforms"
 FILES = sorted(path for path in FOLDER.glob("*.cu") if not path.name.endswith(".out.cu"))
-CUDA_ONLY = frozenset({"intrinsic", "warp_aggregate"})
+CUDA_ONLY = frozenset({"async_copy", "intrinsic", "warp_aggregate"})
 """Files of transforms that OpenCL C has no words for."""
 _HEAD = re.compile(
     r"// kernel (?P<entry>\w+): (?P<args>.*)\n// domain (?P<domain>.*) block (?P<block>.*) sizes (?P<sizes>.*)\n"
