@@ -1,0 +1,33 @@
+"""A search reaches what a person wrote: each gene of the tiled matrix products is a move on top of those before it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evo.campaign import load_campaign
+from genome.genes import Genome
+from genome.limits import DeviceLimits
+from genome.moves import moves
+from genome.spec import ProblemSize
+from genome.transforms.builtin import BUILTIN
+from genome.variant import Target
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ["matmul", "matmul_async"])
+def test_every_gene_is_offered(name: str) -> None:
+    data = json.loads((ROOT / "benchmarks" / "genomes" / f"{name}.json").read_text())
+    spec = load_campaign(ROOT / "examples" / data["example"] / "campaign.yaml").spec
+    spec = replace(spec, sizes=(ProblemSize((("M", 4096), ("N", 4096), ("K", 4096))),))
+    genes = Genome.from_json(data["genome"]).genes
+    for number, gene in enumerate(genes):
+        offered = moves(spec, Genome(genes[:number]), BUILTIN, Target.CUDA, DeviceLimits(), only={gene.transform})
+        move = next(move for move in offered if move.site.label == gene.site.label)
+        for parameter, value in gene.params:
+            own = (gene.transform, value) == ("block_shape", 16)  # the example's own block
+            assert own or value in move.domain[parameter], (gene, move.domain)
