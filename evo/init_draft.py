@@ -9,7 +9,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from evo.init_shapes import Positions, Shape, blocks_alone, positions, shapes, size_text
+from evo.init_positions import Positions, blocks_alone, positions
+from evo.init_shapes import Shape, shapes, size_text
+from evo.init_stretches import Stretch
 from genome.analysis.atomics import updates
 from genome.analysis.effects import effects
 from genome.analysis.touches import surely_written, touches
@@ -35,7 +37,7 @@ class Draft:
         entry: The kernel.
         params: In the order of the signature.
         sizes: Scalar integer parameters: the sizes.
-        domain: Iterations along x, y, z in terms of sizes; empty when the index map was not understood.
+        domain: Positions along x, y, z in terms of sizes; empty when the index map was not understood.
         read: Arrays that the body reads: one that may be written too is ``inout``.
         written: Arrays that it writes, or may write.
         shapes: Of the arrays whose subscripts tell one.
@@ -46,6 +48,7 @@ class Draft:
         updated: Arrays that atomics update.
         alone: Launch dimensions along which a block has a number of its own: the launch is then a grid.
         variables: Variables of the file that the host fills, and that the kernel uses.
+        stretches: Launch dimensions along which a thread has several positions.
     """
 
     source: str
@@ -63,6 +66,7 @@ class Draft:
     alone: tuple[str, ...] = ()
     updated: frozenset[str] = frozenset()
     variables: tuple[Variable, ...] = ()
+    stretches: Mapping[str, Stretch] = field(default_factory=dict)
 
     def role(self, param: Param) -> Role:
         """What an array is for: written is what is not const, and no plain input."""
@@ -71,15 +75,32 @@ class Draft:
         return Role.INOUT if param.name in self.read else Role.OUT
 
     @property
+    def iterations(self) -> tuple[str, ...]:
+        """Threads along x, y, z: as many as positions, but where a thread has several."""
+        each = {dim: stretch.each for dim, stretch in self.stretches.items()}
+        return tuple(
+            _quotient(extent, each[dim]) if dim in each else extent
+            for dim, extent in zip("xyz", self.domain, strict=False)
+        )
+
+    @property
     def grid(self) -> tuple[str, ...]:
-        """Blocks along each dimension where a block has a number of its own; empty where the launch is a domain."""
-        if not self.alone:
+        """Blocks along each dimension where a block has a number of its own, or a stretch that is a number of the text;
+        empty where the launch is a domain.
+        """
+        fixed = {dim: stretch.each * stretch.threads for dim, stretch in self.stretches.items() if stretch.threads}
+        if not self.alone and not fixed:
             return ()
         extents = self.domain or ((self.sizes or ("N",))[0],)
         return tuple(
-            extent if dim in self.alone else f"({extent} + {threads - 1}) // {threads}"
+            extent if dim in self.alone else _quotient(extent, fixed.get(dim, threads))
             for dim, extent, threads in zip("xyz", extents, self.block, strict=False)
         )
+
+
+def _quotient(extent: str, by: int) -> str:
+    """``(n + 255) // 256``."""
+    return f"({extent} + {by - 1}) // {by}"
 
 
 def draft(
@@ -106,7 +127,7 @@ def draft(
         shown, entry, kernel.params, sizes, domain, _read(kernel), _written(kernel),
         shapes(kernel, where, sizes), _block(where, single),
         given, guessed, unsure, alone,
-        frozenset(update.target.array for update in updates(kernel.body)), _filled(kernel),
+        frozenset(update.target.array for update in updates(kernel.body)), _filled(kernel), where.stretches,
     )  # fmt: skip
 
 
@@ -134,7 +155,8 @@ def _block(where: Positions, single: Set[str]) -> tuple[int, ...]:
     """
     usual = iter(_BLOCKS[where.dims - len(single)])
     guessed = {dim: 1 if dim in single else next(usual) for dim in "xyz"[: where.dims]}
-    read = tuple(where.threads.get(dim, threads) for dim, threads in guessed.items())
+    told = {**where.threads, **{dim: stretch.threads or guessed[dim] for dim, stretch in where.stretches.items()}}
+    read = tuple(told.get(dim, threads) for dim, threads in guessed.items())
     return read if prod(read) <= DeviceLimits().max_threads else tuple(guessed.values())
 
 

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from evo.init_positions import Positions, whole
 from genome.analysis.footprint import UNIT, primitive
-from genome.ir.expr import Binary, Call, Expr, Var, accesses, integer, names, walk
+from genome.ir.expr import Call, Expr, Var, accesses, walk
 from genome.ir.kernel import Kernel
 from genome.ir.poly import Poly, constant, poly, variable
-from genome.ir.stmt import Decl, Loop, Opaque, expressions, flatten
-
-_BUILTIN = re.compile(r"\b(?:blockIdx|threadIdx)\s*\.\s*([xyz])\b")
-
-
-@dataclass(frozen=True)
-class Positions:
-    """The variables that run: axes, loops, and expressions of launch indices that a guard bounds.
-
-    Attributes:
-        bounds: Variable -> exclusive upper bound.
-        names: Expressions that stand for a position, with the variable that replaces them.
-        extents: Launch dimension -> bound of the position along it, where there is one.
-        threads: Launch dimension -> threads that a block must have along it, where the index map says so.
-        dims: Number of launch dimensions in use.
-    """
-
-    bounds: Mapping[str, Expr]
-    names: tuple[tuple[Expr, Var], ...] = ()
-    extents: Mapping[str, Expr] = field(default_factory=dict)
-    threads: Mapping[str, int] = field(default_factory=dict)
-    dims: int = 1
+from genome.ir.stmt import Opaque, flatten
 
 
 @dataclass(frozen=True)
@@ -40,73 +19,6 @@ class Shape:
 
     extents: tuple[str, ...]
     note: str = ""
-
-
-def launch_dims(text: str) -> int:
-    """Launch dimensions whose indices a text uses."""
-    return max(("xyz".index(dim) + 1 for dim in _BUILTIN.findall(text)), default=1)
-
-
-def blocks_alone(kernel: Kernel, text: str) -> tuple[str, ...]:
-    """Launch dimensions along which a block has a number of its own (a row a block), not a stretch of positions."""
-    found = []
-    for dim in "xyz"[: launch_dims(text)]:
-        width = rf"\(?\s*(?:blockDim\s*\.\s*{dim}|[A-Z0-9_]+)\b"
-        stretch = rf"blockIdx\s*\.\s*{dim}\s*\*\s*{width}|{width}\s*\)?\s*\*\s*blockIdx\s*\.\s*{dim}"
-        used = re.search(rf"\bblockIdx\s*\.\s*{dim}\b", text) is not None
-        if used and not any(axis.dim == dim for axis in kernel.axes) and not re.search(stretch, text):
-            found.append(dim)
-    return tuple(found)
-
-
-def positions(kernel: Kernel, text: str) -> Positions:
-    """What runs in a kernel. ``text`` is its source, for dimensions that only an unread part of it uses."""
-    bounds: dict[str, Expr] = {axis.name: axis.upper for axis in kernel.axes if axis.upper is not None}
-    extents = {axis.dim: axis.upper for axis in kernel.axes if axis.upper is not None}
-    threads: dict[str, int] = {}
-    found: list[tuple[Expr, Var]] = []
-    declared = {stmt.name: stmt.init for stmt in flatten(kernel.body) if isinstance(stmt, Decl) and stmt.init}
-    for left, right in _comparisons(kernel):
-        meaning = declared.get(left.name, left) if isinstance(left, Var) else left
-        used = {name[-1] for name in names(meaning) if name.startswith(("blockIdx.", "threadIdx."))}
-        if len(used) != 1 or any("." in name for name in names(right)):
-            continue
-        name = left if isinstance(left, Var) else Var(f"position_{len(found)}")
-        if name is not left:
-            found.append((left, name))
-        dim = used.pop()
-        bounds.setdefault(name.name, right)
-        if f"blockIdx.{dim}" not in names(meaning):
-            continue
-        extents.setdefault(dim, right)
-        split = poly(meaning).coefficient(f"blockIdx.{dim}")
-        width = split[0].constant if split else None
-        if width is not None and width > 1:
-            threads.setdefault(dim, width)
-    for stmt in flatten(kernel.body):
-        if isinstance(stmt, Loop):
-            bounds.setdefault(stmt.var, stmt.upper)
-    dims = max([launch_dims(text), *("xyz".index(axis.dim) + 1 for axis in kernel.axes)])
-    return Positions(bounds, tuple(found), extents, threads, dims)
-
-
-def _comparisons(kernel: Kernel) -> Iterator[tuple[Expr, Expr]]:
-    """(position, exclusive bound) of every comparison; ``i >= n`` guards a return, so it bounds as ``i < n`` does."""
-    for expr in _whole(kernel):
-        for node in walk(expr):
-            if not isinstance(node, Binary):
-                continue
-            if node.op in ("<", ">="):
-                yield node.left, node.right
-            elif node.op == "<=":
-                yield node.left, Binary("+", node.right, integer(1))
-            elif node.op == ">":
-                yield node.right, node.left
-
-
-def _whole(kernel: Kernel) -> Iterator[Expr]:
-    for stmt in flatten(kernel.body):
-        yield from expressions(stmt)
 
 
 def size_text(expr: Expr | Poly, sizes: Sequence[str]) -> str | None:
@@ -130,7 +42,7 @@ def shapes(kernel: Kernel, where: Positions, sizes: Sequence[str]) -> dict[str, 
     """The shape of each array parameter whose subscripts tell one."""
     pointers = {param.name for param in kernel.params if param.pointer}
     subscripts: dict[str, list[Poly]] = {}
-    for expr in _whole(kernel):
+    for expr in whole(kernel):
         for access in accesses(expr):
             if access.array in pointers and len(access.subscripts) == 1:
                 subscripts.setdefault(access.array, []).append(_named(poly(access.subscripts[0]), where))
@@ -146,14 +58,30 @@ def shapes(kernel: Kernel, where: Positions, sizes: Sequence[str]) -> dict[str, 
 
 
 def _named(subscript: Poly, where: Positions) -> Poly:
-    """The subscript with bounded positions by their names, wherever their thread index is a term of it."""
+    """The subscript with bounded positions by their names, wherever they or their thread index are terms of it."""
     for expr, name in where.names:
         meaning = poly(expr)
-        for dim in "xyz":
-            own, used = meaning.coefficient(f"threadIdx.{dim}"), subscript.coefficient(f"threadIdx.{dim}")
-            if own and used and own[0] == UNIT and used[0].terms:
-                subscript = subscript - used[0] * meaning + used[0] * variable(name.name)
+        for atom in meaning.atoms:
+            own = meaning.coefficient(atom.name) if isinstance(atom, Var) else None
+            used = subscript.coefficient(atom.name) if isinstance(atom, Var) else None
+            if own is None or used is None or own[0] != UNIT or not used[0].terms:
+                continue
+            rest = subscript - used[0] * meaning
+            if _is_thread(atom) or not _share(rest, meaning, used[0]):
+                subscript = rest + used[0] * variable(name.name)
+                break
     return subscript
+
+
+def _is_thread(atom: Expr) -> bool:
+    return isinstance(atom, Var) and atom.name.startswith("threadIdx.")
+
+
+def _share(rest: Poly, meaning: Poly, stride: Poly) -> bool:
+    """True if something of a position is left beside it, or steps along its stride."""
+    left = {atom.name for atom in rest.atoms if isinstance(atom, Var)}
+    own = {atom.name for atom in meaning.atoms if isinstance(atom, Var)}
+    return bool(left & own) or any(monomial == stride.terms[0][0] for monomial, _ in rest.terms)
 
 
 def _bare(expr: Expr) -> set[str]:
@@ -168,10 +96,13 @@ def _shape(subscripts: Sequence[Poly], where: Positions, sizes: Sequence[str]) -
     for subscript in subscripts:
         if (block := _a_block(subscript)) is not None:
             upper = where.extents.get(block)
-            text = size_text(upper, sizes) if upper is not None else None
+            alone = sizes[0] if len(sizes) == 1 and where.dims == 1 and block in where.stretches else None
+            text = size_text(upper, sizes) if upper is not None else alone
             if text is None:
                 return None
             by = where.threads.get(block, 256 if where.dims == 1 else 16)
+            stretch = where.stretches.get(block)
+            by = by if stretch is None else stretch.each * (stretch.threads or by)
             return Shape((f"({text} + {by - 1}) // {by}",), f"an element a block of {by}: change it with the block")
         extents = _extents(subscript, where)
         if extents is None:

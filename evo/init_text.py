@@ -63,13 +63,14 @@ def _entries_text(entry: str, others: Sequence[str]) -> str:
 
 def _launch_text(found: Draft, sizes: Sequence[str]) -> str:
     guess = " A GUESS: look it over." if found.unsure else ""
-    extents = found.domain or (sizes[0],)
+    extents = found.iterations or (sizes[0],)
     domain = f"domain: {{{_per_axis(extents)}}}"
     if not found.grid:
         return (f"  {domain} # iterations along each axis; the grid is ceil(domain / block).{guess}\n"
                 f"  # grid: {{x: {sizes[0]}}}                 # instead of a domain, where blocks are no cover of it "
                 "(a block a row, say)")  # fmt: skip
-    return (f"  grid: {{{_per_axis(found.grid)}}} # blocks along each axis: one has a number of its own.{guess}\n"
+    why = "one has a number of its own" if found.alone else "one covers as much as its text says"
+    return (f"  grid: {{{_per_axis(found.grid)}}} # blocks along each axis: {why}.{guess}\n"
             f"  # {domain}               # instead of a grid: iterations along each axis")  # fmt: skip
 
 

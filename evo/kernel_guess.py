@@ -77,13 +77,13 @@ def _launch(found: Draft, sizes: Sequence[str]) -> LaunchSpec:
     threads = (block[0], block[1], block[2])
     if found.grid:
         return LaunchSpec(threads, grid=tuple(SizeExpr(extent) for extent in found.grid))
-    return LaunchSpec(threads, tuple(SizeExpr(extent) for extent in found.domain or sizes[:1]))
+    return LaunchSpec(threads, tuple(SizeExpr(extent) for extent in found.iterations or sizes[:1]))
 
 
 def _guesses(found: Draft, spec: KernelSpec) -> tuple[str, ...]:
     """What a campaign would say instead."""
     block = "x".join(map(str, found.block))
-    extents = " x ".join(found.grid or found.domain or found.sizes[:1])
+    extents = " x ".join(found.grid or found.iterations or found.sizes[:1])
     what = "blocks" if found.grid else "threads"
     doubt = ", no more than a guess" if found.unsure or not found.domain else ""
     said = [f"The launch: {extents or 'N'} {what} in blocks of {block}{doubt}."]
