@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from genome.analysis.filled import unfilled
 from genome.analysis.footprint import Box, FootprintError, Range, footprint, union
 from genome.ir.expr import Expr, Index, names
-from genome.ir.poly import constant, variable
+from genome.ir.poly import constant, poly
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Window:
             for d in range(len(box.strides))
         )
 
-    def address(self, at: Sequence[str]) -> tuple[Expr, ...]:
-        """The subscripts of the element at a place of the window, given a variable a dimension."""
+    def address(self, at: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The subscripts of the element at a place of the window, given by dimension."""
         left, found = list(at), []
         for box in self.boxes:
             total = box.base
             for stride in box.strides:
-                total += stride * variable(left.pop(0))
+                total += stride * poly(left.pop(0))
             found.append(total.to_expr())
         return tuple(found)
 

@@ -34,6 +34,7 @@ from genome.transforms.nests import NameSource, sure_reads
 
 _DEPTHS = (0, 1, 2, 3)
 _MOST = 128  # elements of a window
+_SPANNED = frozenset({LoopRole.INSTANCE, LoopRole.SEQUENTIAL, LoopRole.STRIP, LoopRole.TILE})
 
 
 class RegisterWindow:
@@ -100,11 +101,10 @@ def _regions(body: Body) -> Iterator[tuple[int, Loop]]:
     """(depth, loop): every loop of which all loops have constant trips, with the number of the kernel's own in it."""
     for stmt in body:
         if isinstance(stmt, Loop):
-            if stmt.role is not LoopRole.COOPERATIVE and all(
-                loop.trip and loop.step == 1 for loop in flatten((stmt,)) if isinstance(loop, Loop)
-            ):
+            loops = [loop for loop in flatten((stmt,)) if isinstance(loop, Loop)]
+            if all(loop.trip and loop.step == 1 and loop.role in _SPANNED for loop in loops):
                 yield _depth(stmt), stmt
-            if stmt.role is not LoopRole.INSTANCE and stmt.role is not LoopRole.COOPERATIVE:
+            if stmt.role is not LoopRole.INSTANCE:
                 yield from _regions(stmt.body)
         elif isinstance(stmt, If):
             yield from _regions(stmt.then)
@@ -212,7 +212,7 @@ def _loaded(region: Loop, windows: Sequence[Window], ctype: str, source: NameSou
         wide = [number for number, size in enumerate(window.sizes) if size > 1]
         loops = [Loop(at[n], integer(0), integer(window.sizes[n]), (), role=LoopRole.INSTANCE, unroll=0) for n in wide]
         private = _element(name, [Var(at[n]) for n in wide])
-        place = [at[n] if n in wide else "" for n in range(len(at))]
+        place = [Var(at[n]) if n in wide else integer(0) for n in range(len(at))]
         before.append(Decl(name, ctype, tuple(window.sizes[n] for n in wide)))
         before.append(nest(loops, Assign(private, Index(array, window.address(place)))))
         for number, read in enumerate(window.reads):

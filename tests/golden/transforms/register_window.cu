@@ -35,3 +35,16 @@ __global__ void meet(float* force, int n, const float* place, const float* load)
     }
     force[a] = f;
 }
+
+// kernel layered: deep:float32:in:D*n+3, sum:float32:out:n, n:int32=n, D:int32=D
+// domain n block 32 sizes n=67,D=2 | n=3,D=2 | n=64,D=9
+// genes register_window@deep(depth=2)
+__global__ void layered(const float* deep, float* sum, int n, int D) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float s = 0.0f;
+        for (int layer = 1; layer < 2; layer++)
+            for (int k = 0; k < 4; k++) s += deep[layer * n + i + k] * (float)(k + D);
+        sum[i] = s;
+    }
+}

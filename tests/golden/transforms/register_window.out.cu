@@ -159,3 +159,25 @@ extern "C" __global__ void meet(float* force, int n, const float* place, const f
         }
     }
 }
+
+extern "C" __global__ void layered(const float* deep, float* sum, int n, int D)
+{
+    const int i_block = (int)blockIdx.x * 32;
+    const int i_thread = (int)threadIdx.x;
+    const int i = i_block + i_thread;
+    if (i < n) {
+        float s = 0.0f;
+        float deep_window[4];
+        #pragma unroll
+        for (int deep_at_2 = 0; deep_at_2 < 4; deep_at_2++) {
+            deep_window[deep_at_2] = deep[i + n + deep_at_2];
+        }
+        for (int layer = 1; layer < 2; layer++) {
+            #pragma unroll
+            for (int k = 0; k < 4; k++) {
+                s += deep_window[k] * (float)(k + D);
+            }
+        }
+        sum[i] = s;
+    }
+}
