@@ -3,7 +3,8 @@
     python benchmarks/genomes.py [NAME ...] [--json FILE] [--size M=512,N=512,K=512] [--device cuda:0] [--no-torch]
 
 NAME is that of a file in ``genomes/``; all of them without one. A file holds ``example`` (a folder of ``examples/``),
-``check_sizes`` beside those of its campaign, and ``genome``. Each genome is lowered on the example's naive kernel at
+``check_sizes`` beside those of its campaign, and ``genome``; a kernel that is no example has a folder in ``genomes/``,
+and its file a ``size``. Each genome is lowered on the example's naive kernel at
 the example's size of ``gpu_table.py`` (or ``--size``), proved in fresh processes against the oracle at all sizes and
 timed there, interleaved with the naive kernel, cold second-level cache; then PyTorch does the same work in a process of
 its own. The exit code is 0 if every genome was verified and none of its genes was left out.
@@ -72,9 +73,10 @@ def main() -> int:
 def measured(data: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """A genome's row: what it is, and what it and PyTorch took."""
     example, genome = data["example"], Genome.from_json(data["genome"])
-    size = size_of(options.size) if options.size else ProblemSize(tuple(SIZES[example].items()))
+    size = size_of(options.size) if options.size else ProblemSize(tuple((data.get("size") or SIZES[example]).items()))
     with tempfile.TemporaryDirectory(prefix="evo-tune-") as folder:
-        campaign = load_campaign(write_campaign(example, Path(folder)))
+        own = FOLDER / example / "campaign.yaml"
+        campaign = load_campaign(own if own.exists() else write_campaign(example, Path(folder)))
         more = tuple(ProblemSize(tuple(sizes.items())) for sizes in data.get("check_sizes", ()))
         spec = replace(campaign.spec, sizes=(size,), check_sizes=campaign.spec.check_sizes + more)
         settings = EvaluatorSettings(cache_dir=Path(folder) / "cache")
@@ -82,7 +84,7 @@ def measured(data: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
         with LocalEvaluator(spec, options.device, settings, campaign.reference, campaign.seed, work) as evaluator:
             row = proved(spec, genome, evaluator, options.processes)
     if not options.no_torch and not options.size and "error" not in row:
-        row["torch"] = beside(example)
+        row["torch"] = beside(example, dict(size.env))
     return row
 
 

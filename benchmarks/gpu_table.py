@@ -175,11 +175,14 @@ def start_split(best: dict[str, Any], wall_s: float) -> dict[str, float]:
     return {**split, "in all": round(sum(split.values()), 3), "outside": round(wall_s - best["elapsed_s"], 3)}
 
 
-def beside(name: str) -> dict[str, Any]:
-    """PyTorch's times, in a process of its own."""
+def beside(name: str, size: dict[str, int] | None = None) -> dict[str, Any]:
+    """PyTorch's times at the example's size or another, in a process of its own."""
     program = Path(__file__).with_name("gpu_table_torch.py")
     child = subprocess.run(
-        [sys.executable, str(program), name, json.dumps(SIZES[name])], capture_output=True, text=True, check=False
+        [sys.executable, str(program), name, json.dumps(size or SIZES[name])],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     found: dict[str, Any] = json.loads(child.stdout) if child.returncode == 0 else {"error": child.stderr[-1500:]}
     return found

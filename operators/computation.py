@@ -17,6 +17,7 @@ TABLE: Mapping[str, float] = {
     "fast_math": 0.7, "scalar_reads": 0.5, "vectorise": 0.5, "macro": 0.5,
     "shared_tile": 0.0, "restrict": 0.3, "axis_swap": 0.0, "block_shape": 0.0, "coarsen_strided": 0.3,
     "launch_bounds": 0.0, "cooperate": 0.7, "cascade": 0.5, "privatise": 0.3, "grid_stride": 0.3, "transpose_tile": 0.0,
+    "tensor_core": 2.0,
 }  # fmt: skip
 """Weights of the single moves; a transform at 0 is another agent's business."""
 GENERIC = 0.5

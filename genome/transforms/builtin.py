@@ -37,6 +37,7 @@ from genome.transforms.shift_mask import ShiftMask
 from genome.transforms.single import Single
 from genome.transforms.specialise import Specialise
 from genome.transforms.strip import Strip, Unroll
+from genome.transforms.tensor_core import TensorCore
 from genome.transforms.transpose_tile import TransposeTile
 from genome.transforms.unpeel import Unpeel
 from genome.transforms.unroll_jam import UnrollJam
@@ -80,6 +81,7 @@ BUILTIN: tuple[Transform, ...] = (
     HoistLoads(),
     EarlyLoads(),
     Keep(),
+    TensorCore(),
     Vectorise(),
     Restrict(),
     FastMath(),

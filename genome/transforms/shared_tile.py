@@ -10,6 +10,7 @@ from genome.analysis.effects import effects, element_type, holds_barrier
 from genome.analysis.footprint import UNIT, Box, FootprintError, Range, footprint, loop_range, union
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Expr, Index, accesses, names, rewrite
+from genome.ir.halves import HALVES
 from genome.ir.kernel import Kernel
 from genome.ir.poly import constant
 from genome.ir.rewrite_stmt import map_body
@@ -34,7 +35,7 @@ from genome.transforms.sites import read_arrays
 from genome.transforms.thread_id import with_thread_id
 from genome.transforms.tile_copy import Tile, cooperative_copy, is_copy
 
-_WIDTHS = (1, 2, 4)
+_WIDTHS = (1, 2, 4, 8)
 
 
 class SharedTile:
@@ -62,8 +63,10 @@ class SharedTile:
         return tuple(Site(array, f"read.reused[{number}]") for number, array in enumerate(arrays))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
-        """Paddings of 0, 1 and 4 elements, both layouts, copies of one element and of vectors."""
-        return {"pad": (0, 1, 4), "transpose": (0, 1), "width": _WIDTHS}
+        """Paddings of 0, 1 and 4 elements, both layouts, copies of one element and of vectors; 8 for 16-bit floats."""
+        if element_type(kernel, site.label) in HALVES:
+            return {"pad": (0, 8), "transpose": (0, 1), "width": _WIDTHS}
+        return {"pad": (0, 1, 4), "transpose": (0, 1), "width": _WIDTHS[:-1]}
 
     def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
         """See the class."""
