@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from genome.analysis.effects import reads_of
+from genome.analysis.wide import APART, wide_arrays
 from genome.genes import Gene, Genome, ParamValue, Site
 from genome.ir.expr import Index, names
 from genome.ir.kernel import Kernel
@@ -75,7 +76,7 @@ def moves(
     return tuple(
         outcome
         for transform, site in _places(spec, kernels, transforms, target, only)
-        if isinstance(outcome := _outcome(transform, site, kernels[transform.phase], genome, context), Move)
+        if isinstance(outcome := _outcome(transform, site, kernels, genome, context), Move)
     )
 
 
@@ -100,7 +101,7 @@ def survey(
     refused: list[RefusedMove] = []
     lines: dict[Site, int] = {}
     for transform, site in _places(spec, kernels, transforms, target, only):
-        outcome = _outcome(transform, site, kernels[transform.phase], genome, context)
+        outcome = _outcome(transform, site, kernels, genome, context)
         if isinstance(outcome, Move):
             found.append(outcome)
         elif outcome is not None:
@@ -145,9 +146,12 @@ def _places(
 
 
 def _outcome(
-    transform: Transform, site: Site, kernel: Kernel, genome: Genome, context: Context
+    transform: Transform, site: Site, kernels: Mapping[Phase, Kernel], genome: Genome, context: Context
 ) -> Move | RefusedMove | None:
     """What the check says at a site, each parameter varied on its own; None where nothing is worth proposing."""
+    if transform.phase < Phase.VECTOR and site.label in wide_arrays(kernels[Phase.NORMALISE]):
+        return RefusedMove(transform, site, APART, "")
+    kernel = kernels[transform.phase]
     domain = transform.domain(kernel, site, context)
     refusal = None if domain else transform.check(kernel, site, {}, context)
     passing: dict[str, tuple[ParamValue, ...]] = {}

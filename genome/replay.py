@@ -10,6 +10,7 @@ from typing import Any
 
 from genome.analysis.casts import mark_rounding
 from genome.analysis.effects import cooperates, hard_codes_block
+from genome.analysis.wide import APART, wide_arrays
 from genome.conditions import launch_reaches
 from genome.genes import Gene, Genome
 from genome.ir.expr import Binary, Expr, Var, conjunction
@@ -202,6 +203,8 @@ def progress(context: Context, macros: tuple[tuple[str, str], ...], steps: tuple
     if step is None:
         return replace(done, kernel=write_mapping(done.kernel))
     transform, gene = step
+    if transform.phase < Phase.VECTOR and gene.site.label in wide_arrays(progress(context, macros, ()).kernel):
+        return replace(done, skipped=(*done.skipped, SkippedGene(gene, APART)))
     outcome = _apply(done.kernel, gene, transform, context)
     if isinstance(outcome, SkippedGene):
         return replace(done, skipped=(*done.skipped, outcome))

@@ -17,13 +17,14 @@ from genome.ir.poly import Poly, constant, poly
 _WARP = 32
 
 
-def coalescing(subscript: Expr, levels: Levels, line: int) -> Coalescing:
+def coalescing(subscript: Expr, levels: Levels, line: int, width: int = 1) -> Coalescing:
     """The class of an access.
 
     Args:
         subscript: Its index in elements.
         levels: What threads agree on.
         line: Where it stands.
+        width: Adjacent elements that the access moves at once.
     """
     scope = levels.scope
     found = lane_stride(subscript, levels)
@@ -33,7 +34,7 @@ def coalescing(subscript: Expr, levels: Levels, line: int) -> Coalescing:
             return Coalescing(
                 CoalescingClass.BROADCAST, found, proven("the threads of a warp agree on the index", line)
             )
-        kind = CoalescingClass.CONTIGUOUS if value in (1, -1) else CoalescingClass.STRIDED
+        kind = CoalescingClass.CONTIGUOUS if value in (width, -width) else CoalescingClass.STRIDED
         return Coalescing(kind, found, proven(f"the index is linear in {_shown(scope)}", line))
     loaded = scope.loads(subscript)
     kind = CoalescingClass.INDIRECT if loaded else CoalescingClass.IRREGULAR

@@ -58,15 +58,15 @@ class _Collector:
             proof = proven("the index is a sum of products", stmt.line)
         where = None
         if space is not MemorySpace.PRIVATE:
-            where = (
-                unknown_place(reason, stmt.line) if subscript is None else coalescing(subscript, self.levels, stmt.line)
-            )
+            where = unknown_place(reason, stmt.line)
+            if subscript is not None:
+                where = coalescing(subscript, self.levels, stmt.line, touch.width)
         size = size_of(self._touched_type(touch))
         return Access(
             touch.array, stmt.line, touch.mode, space, size, touch.subscripts,
             None if isinstance(form, NotAffine) else form, proof, where,
             tuple(loop.var for loop in loops if isinstance(loop, Loop)), (*guards, *touch.guards),
-            total_over(whole(size * touch.width), loops, self.scope), position,
+            total_over(whole(0 if touch.lane else size * touch.width), loops, self.scope), position,
             any(isinstance(loop, Repeat) for loop in loops),
         )  # fmt: skip
 

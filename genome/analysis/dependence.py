@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from genome.analysis.effects import is_pure, locals_of
+from genome.analysis.effects import is_pure, locals_of, waits
 from genome.ir.expr import Expr, Index, Var, base_name, names, rewrite
 from genome.ir.rewrite_stmt import map_exprs
 from genome.ir.stmt import (
@@ -199,7 +199,7 @@ class _Fission:
 
     def _refuse_unsafe(self, stmt: Stmt) -> None:
         for inner in flatten((stmt,)):
-            if isinstance(inner, Barrier) or (isinstance(inner, Opaque) and inner.barrier):
+            if waits(inner):
                 where = "in a loop that ends by a condition" if isinstance(stmt, Repeat) else "under a condition"
                 raise FissionError(f"a barrier stands {where} that differs between instances")
             if isinstance(inner, Opaque):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 
-from genome.ir.expr import Call, Expr, Index, Var, accesses, calls, walk
+from genome.ir.expr import Binary, Call, Expr, Index, Var, accesses, calls, integer, walk
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import PURE
 from genome.ir.stmt import (
@@ -21,6 +21,7 @@ from genome.ir.stmt import (
     Opaque,
     Space,
     Stmt,
+    VectorLoad,
     expressions,
     flatten,
     writes,
@@ -44,9 +45,18 @@ def reads_of(stmt: Stmt) -> tuple[Index, ...]:
         for access in accesses(expr):
             if not (own and access == expr):
                 found.setdefault(access)
+    if isinstance(stmt, VectorLoad):
+        found.update(dict.fromkeys(adjacent(stmt.source, len(stmt.targets))))
     if isinstance(stmt, Assign) and stmt.target in set(accesses(stmt.value)) and isinstance(stmt.target, Index):
         found.setdefault(stmt.target)
     return tuple(found)
+
+
+def adjacent(first: Index, count: int) -> tuple[Index, ...]:
+    """So many elements from the first one on."""
+    *leading, last = first.subscripts
+    later = (Index(first.array, (*leading, Binary("+", last, integer(lane)))) for lane in range(1, count))
+    return (first, *later)
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,14 @@ def effects(body: Body) -> Effects:
 
 def holds_barrier(body: Body) -> bool:
     """True if the body holds (or may hold) a barrier: ``effects(body).barriers`` alone."""
-    return any(isinstance(s, Barrier) or (isinstance(s, Opaque) and s.barrier) for s in flatten(body))
+    return any(map(waits, flatten(body)))
+
+
+def waits(stmt: Stmt) -> bool:
+    """True if threads wait for others at the statement, or may: those of the block, or of the warp."""
+    if isinstance(stmt, ExprStmt):
+        return any(call.function == "__syncwarp" for call in calls(stmt.value))
+    return isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier)
 
 
 def calls_out(body: Body) -> bool:
@@ -95,7 +112,7 @@ def _effects_of(stmt: Stmt) -> Effects:
     """Effects of one statement: a rewrite leaves most of a kernel as it is, and so their effects known."""
     stores = tuple(dict.fromkeys(target for target in writes(stmt) if isinstance(target, Index)))
     opaque = isinstance(stmt, Opaque)
-    barrier = isinstance(stmt, Barrier) or (isinstance(stmt, Opaque) and stmt.barrier)
+    barrier = waits(stmt)
     calls = isinstance(stmt, ExprStmt) or not all(is_pure(expr) for expr in expressions(stmt))
     own = Effects(reads_of(stmt), stores, opaque, barrier, calls)
     if not stmt.inside:

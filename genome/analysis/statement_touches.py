@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from genome.analysis.access import AccessMode, Guard, MemorySpace
+from genome.analysis.effects import adjacent
 from genome.analysis.scope import Scope
 from genome.ir.expr import Binary, Call, Const, Expr, Index, Member, Select, Unary, Var, children
 from genome.ir.print_functions import ATOMICS, PURE
@@ -25,7 +26,8 @@ class Touch:
         mode: Read, write or atomic.
         guards: Conditions inside the statement under which it is evaluated.
         part: The field of a vector or struct element that it touches; empty for the whole element.
-        width: Adjacent elements that it moves at once.
+        width: Adjacent elements that the access moves at once.
+        lane: Which of these it is.
         doubt: Why its place is not known; empty where the subscripts say it.
     """
 
@@ -35,6 +37,7 @@ class Touch:
     guards: tuple[Guard, ...] = ()
     part: str = ""
     width: int = 1
+    lane: int = 0
     doubt: str = ""
 
 
@@ -56,15 +59,17 @@ class _Reader:
                 yield from self._reads(value)
                 yield from self._target(target, op != "=")
             case VectorLoad(targets=targets, source=source):
-                yield from (replace(touch, width=len(targets)) if touch.subscripts == source.subscripts else touch
-                            for touch in self._reads(source))  # fmt: skip
+                for subscript in source.subscripts:
+                    yield from self._reads(subscript)
+                yield from _wide(source, len(targets), AccessMode.READ)
                 for target in targets:
                     yield from self._target(target, False)
             case VectorStore(target=target, values=values):
                 for value in values:
                     yield from self._reads(value)
-                yield from (replace(touch, width=len(values)) if touch.mode is AccessMode.WRITE else touch
-                            for touch in self._target(target, False))  # fmt: skip
+                for subscript in target.subscripts:
+                    yield from self._reads(subscript)
+                yield from _wide(target, len(values), AccessMode.WRITE)
             case Opaque(reads=read, writes=written):
                 yield from (Touch(name, (), doubt=_UNSEEN) for name in read if self._is_array(name))
                 yield from (
@@ -145,3 +150,9 @@ class _Reader:
     def _is_array(self, name: str) -> bool:
         space = self.scope.spaces.get(name)
         return space in (MemorySpace.GLOBAL, MemorySpace.UNKNOWN) or bool(self.scope.dims.get(name))
+
+
+def _wide(first: Index, width: int, mode: AccessMode) -> Iterator[Touch]:
+    """The elements of a wide access."""
+    for lane, element in enumerate(adjacent(first, width)):
+        yield Touch(element.array, element.subscripts, mode, width=width, lane=lane)

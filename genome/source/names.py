@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from genome.ir.expr import Binary, Const, Expr, Var
+from genome.ir.expr import Binary, Const, Expr, Index, Var, integer
 from genome.ir.stmt import Decl
 from genome.ir.types import canonical
 from genome.source.encode import AUTO
@@ -16,6 +16,28 @@ from genome.source.encode import AUTO
 
 class Unsupported(Exception):
     """The construct has no place in the IR; its statement becomes opaque."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in an array, and the type as which it is seen.
+
+    Attributes:
+        array: Its array.
+        leading: Subscripts in front of the last one.
+        offset: The last subscript, in elements of the array.
+        view: Type of what stands there; empty for the array's own.
+    """
+
+    array: str
+    leading: tuple[Expr, ...]
+    offset: Expr
+    view: str = ""
+
+    def at(self, lane: int) -> Index:
+        """The element so many behind the first."""
+        last = self.offset if not lane else Binary("+", self.offset, integer(lane))
+        return Index(self.array, (*self.leading, Const(str(lane)) if self.offset == Const("0") else last))
 
 
 @dataclass
@@ -33,6 +55,9 @@ class Names:
         straight: Source names of those that are set again in a straight line.
         pointers: Unique name -> type of each pointer: ``const float*``.
         reserved: Names that the kernel itself uses, while a helper's are read.
+        ranks: Number of dimensions of arrays with more than one.
+        views: Unique name of a pointer that changed type -> where it points to.
+        sees: True if such pointers are followed.
         pointees: Unique name of a pointer -> the one variable that it leads to.
         aliases: Unique names of references, pointers and closures that opaque text declares, with what they may reach.
     """
@@ -46,6 +71,9 @@ class Names:
     straight: frozenset[str] = frozenset()
     pointers: dict[str, str] = field(default_factory=dict)
     reserved: frozenset[str] = frozenset()
+    ranks: dict[str, int] = field(default_factory=dict)
+    views: dict[str, Place] = field(default_factory=dict)
+    sees: bool = True
     pointees: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
@@ -82,6 +110,10 @@ class Names:
         if array:
             self.arrays.add(unique)
         return unique
+
+    def rank(self, array: str) -> int:
+        """Number of subscripts of an element."""
+        return self.ranks.get(array, 1)
 
     def fresh(self, base: str, ctype: str) -> str:
         """A unique name for a variable that the source does not have: no word of it means this one."""

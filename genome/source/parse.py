@@ -18,7 +18,9 @@ from genome.ir.stmt import (
     Decl,
     ExprStmt,
     If,
+    Opaque,
     Stmt,
+    flatten,
 )  # fmt: skip
 from genome.ir.types import infer
 from genome.source.encode import OPAQUE, Encoded
@@ -62,13 +64,17 @@ def read_body(block: c_ast.Compound, encoded: Encoded, around: Surroundings) -> 
         encoded: What turns encoded names back.
         around: What it is read in.
     """
-    straight = straight_moves(block, around.moves)
-    reader = _Reader(_names(encoded, around, straight), encoded, around, block, [MAX_TOKENS])
-    body = reader.kernel(block.block_items or [])
-    if reader.decl.lost:  # where one of them goes is not known: then they are not followed at all
-        reader = _Reader(_names(encoded, around, frozenset()), encoded, around, block, [MAX_TOKENS])
+    names_ = _names(encoded, around, straight_moves(block, around.moves))
+    while True:
+        reader = _Reader(names_, encoded, around, block, [MAX_TOKENS])
         body = reader.kernel(block.block_items or [])
-    names_ = reader.names
+        hidden = any(not names_.views.keys().isdisjoint((*stmt.reads, *stmt.writes))
+                     for stmt in flatten(body) if isinstance(stmt, Opaque))  # fmt: skip
+        if not reader.decl.lost and not hidden:
+            break
+        # where one of them goes is not known, or text uses it: then none of that kind is followed
+        straight = frozenset() if reader.decl.lost else names_.straight
+        names_ = replace(_names(encoded, around, straight), sees=names_.sees and not hidden)
     put_in = reader.budget[0] < MAX_TOKENS
     return Parsed(body, tuple(reader.decl.shared), names_.types, frozenset(names_.arrays), put_in)
 
@@ -233,6 +239,9 @@ class _Reader:
             moved = self.decl.move(node)
             if moved is not None:
                 return moved
+        stored = self.expr.stores(node)
+        if stored is not None:
+            return stored
         target = self.expr.target(node.lvalue)
         if isinstance(node.rvalue, c_ast.Assignment):
             return self._chain(target, node)

@@ -37,9 +37,8 @@ def cuda_call(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr |
 
 def _updated(node: c_ast.Node, expr: ExprReader) -> Expr:
     """The place that an atomic's pointer leads to."""
-    if not isinstance(node, c_ast.UnaryOp) or node.op != "&":
-        return expr.dereference(node)
-    place = expr.read(node.expr)
+    address = isinstance(node, c_ast.UnaryOp) and node.op == "&"
+    place = expr.read(node.expr) if address else expr.dereference(node)
     if not isinstance(place, (Var, Index, Member)):
         raise Unsupported("atomic on an expression")
     return place

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pycparser import c_ast
 
 from genome.ir.expr import Call, Const, Expr, Index, Var, integer
@@ -85,6 +87,7 @@ class DeclReader:
             raise Unsupported("shared array without extent")
         plain = ctype.removeprefix("const ")
         unique = self.names.declare(name, canonical(plain), bool(dims))
+        self.names.ranks[unique] = len(dims)
         self.shared.append(Decl(unique, plain, dims, None, Space.SHARED))
         return ()
 
@@ -94,6 +97,10 @@ class DeclReader:
         init: Expr | None = None
         rest: tuple[Stmt, ...] = ()
         listed = isinstance(node.init, c_ast.InitList)
+        if ctype == AUTO and isinstance(node.init, c_ast.Cast):
+            viewed = self._view(node)
+            if viewed is not None:
+                return viewed
         if node.init is not None and not listed:
             init = self.expr.read(node.init)
         if ctype == AUTO:
@@ -104,6 +111,7 @@ class DeclReader:
             init = self._aggregate(ctype, node.init)
         value = constant(node.init, self.names.constants) if is_const and not dims else None
         unique = self.names.declare(node.name, canonical(ctype), bool(dims))
+        self.names.ranks[unique] = len(dims)
         if value is not None:
             self.names.constants[node.name] = value
         if listed and dims:
@@ -114,6 +122,9 @@ class DeclReader:
         """A pointer local: kept as ``array + offset`` for the normaliser to put into its uses."""
         if dims or ctype.endswith("**") or node.name in self.names.moved:
             raise Unsupported("pointer")
+        viewed = self._view(node)
+        if viewed is not None:
+            return viewed
         if node.init is None and node.name in self.names.straight:
             self.names.pointers[self.names.declare(node.name, canonical(ctype)[:-1], True)] = ctype
             return ()
@@ -121,6 +132,24 @@ class DeclReader:
         if pointer is None or pointer[0] in self.names.moved:
             raise Unsupported("pointer")
         return (self.names.pointer(node.name, ctype, *pointer),)
+
+    def _view(self, node: c_ast.Decl) -> Body | None:
+        """A pointer into an array that it sees as another type: its uses are accesses of the array. None for others."""
+        place = self.expr.views.pointer(node.init) if node.init is not None and self.names.sees else None
+        followed = place is not None and place.view and place.array not in self.names.moved
+        if place is None or not followed or node.name in self.names.moved or node.name in self.names.straight:
+            return None
+        unique = self.names.declare(node.name, place.view, False)
+        before: list[Stmt] = []
+        parts: list[Expr] = []
+        for part in (*place.leading, place.offset):
+            if not isinstance(part, Const):
+                name = self.names.fresh(f"{unique}_offset", infer(part, self.names.types) or "long long")
+                before.append(Decl(name, self.names.types[name], (), part, Space.PRIVATE, True))
+                part = Var(name)
+            parts.append(part)
+        self.names.views[unique] = replace(place, leading=tuple(parts[:-1]), offset=parts[-1])
+        return tuple(before)
 
     def move(self, node: c_ast.Assignment) -> Body | None:
         """``p = q + 1;`` and ``p += n;`` in a straight line: a new pointer of that name. None for other variables.

@@ -13,9 +13,10 @@ from genome.ir.stmt import Body, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
 from genome.source.encode import AUTO, is_constant_name
 from genome.source.folding import size_of
-from genome.source.names import Names, Unsupported, type_name
+from genome.source.names import Names, Place, Unsupported, type_name
 from genome.source.parse_call import cuda_call, given_call
 from genome.source.parse_effect import assigned, stepped
+from genome.source.parse_view import ViewReader
 from genome.source.surroundings import Surroundings
 
 PutIn = Callable[[str, "Sequence[c_ast.Node]", "ExprReader"], "tuple[Body, Expr]"]
@@ -34,6 +35,7 @@ class ExprReader:
         self.names, self.around = names, around
         self.pending: list[Stmt] = []
         self.put_in: PutIn | None = None
+        self.views = ViewReader(self)
 
     def read(self, node: c_ast.Node) -> Expr:
         """The IR expression.
@@ -83,6 +85,19 @@ class ExprReader:
         finally:
             self.put_in = kept
 
+    def stores(self, node: c_ast.Assignment) -> Body | None:
+        """An assignment through a pointer that changed type, where a value cannot say what is written; else None.
+
+        Raises:
+            Unsupported: If it does more than setting a value.
+        """
+        place = self._seen(node.lvalue)
+        if place is None:
+            return None
+        if node.op != "=":
+            raise Unsupported("update of bits")
+        return self.views.store(place, self.read(node.rvalue))
+
     def target(self, node: c_ast.Node) -> Expr:
         """What an assignment writes: a variable, an element or a member."""
         expr = self.read(node)
@@ -117,7 +132,7 @@ class ExprReader:
 
     def _plain(self, name: str) -> str:
         """The name, unless it stands for other variables: what touches an alias stays opaque."""
-        if name in self.names.aliases or name in self.names.pointees:
+        if name in self.names.aliases or name in self.names.pointees or name in self.names.views:
             raise Unsupported(f"alias {name}")
         return name
 
@@ -146,6 +161,9 @@ class ExprReader:
         pointee = self._pointee(node)
         if pointee is not None:
             return pointee
+        place = self.views.element(c_ast.UnaryOp("*", node)) if self.names.sees else None
+        if place is not None:
+            return self.views.value(place)
         pointer = self.pointer(node)
         if pointer is None:
             raise Unsupported("dereference")
@@ -179,6 +197,9 @@ class ExprReader:
         return None
 
     def _element(self, node: c_ast.ArrayRef) -> Expr:
+        place = self._seen(node)
+        if place is not None:
+            return self.views.value(place)
         subscripts: list[Expr] = []
         base: c_ast.Node = node
         while isinstance(base, c_ast.ArrayRef):
@@ -195,9 +216,21 @@ class ExprReader:
             raise Unsupported("subscripted expression")
         return Index(pointer[0], (plus(pointer[1], subscripts[0]), *subscripts[1:]))
 
+    def _seen(self, node: c_ast.Node) -> Place | None:
+        """Where an access through a pointer that changed type goes; None for other expressions."""
+        base = node
+        while isinstance(base, c_ast.ArrayRef):
+            base = base.name
+        plain = isinstance(base, c_ast.ID) and self.names.find(base.name) not in self.names.views
+        return None if plain or not self.names.sees else self.views.element(node)
+
     def _member(self, node: c_ast.StructRef) -> Expr:
         if isinstance(node.name, c_ast.ID) and f"{node.name.name}.{node.field.name}" in BUILTIN_INDICES:
             return Var(f"{node.name.name}.{node.field.name}")
+        owner = c_ast.UnaryOp("*", node.name) if node.type == "->" else node.name
+        place = self._seen(owner)
+        if place is not None:
+            return self.views.part(place, node.field.name)
         base = self.dereference(node.name) if node.type == "->" else self.read(node.name)
         if not isinstance(base, (Var, Index, Member)):
             raise Unsupported("member of an expression")

@@ -87,7 +87,7 @@ SUM = "float s = 0.0f; for (int j = 0; j < cols; j++) s += x[r * cols + j]; y[r]
             "every iteration converts",
         ),
         ("int s = 9; for (int j = 0; j < cols; j++) s = max(s, j * 2u); y[r] = s;", "every iteration converts"),
-        ("for (int j = 0; j < cols; j++) y[r * cols + j] = atomicAdd(&z[0], 1.0f);", "does not see into"),
+        ("for (int j = 0; j < cols; j++) y[r * cols + j] = atomicAdd(&z[0], 1.0f);", "the result of an atomic"),
     ],
 )
 def test_a_row_that_cannot_be_shared(body: str, why: str) -> None:
@@ -159,8 +159,11 @@ COUNT = "if (i < n) atomicAdd(&bins[(int)x[i]], 1u);"
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("if (i < n) { atomicAdd(out, x[i]); out[0] = 1.0f; }", "used in another way"),
-        ("if (i < n) { float old = atomicAdd(out, x[i]); if (old > 3.0f) atomicAdd(out, 1.0f); }", "not see into"),
+        ("if (i < n) { atomicAdd(out, x[i]); out[0] = 1.0f; }", "in another way"),
+        (
+            "if (i < n) { float old = atomicAdd(out, x[i]); if (old > 3.0f) atomicAdd(out, 1.0f); }",
+            "used in another way",
+        ),
         ("if (i < n) { atomicAdd(out, x[i]); atomicAdd(&out[i], 1.0f); }", "differs between threads"),
         ("if (i < n) atomicAdd(out, x[i] * out[1]);", "read as well"),
     ],

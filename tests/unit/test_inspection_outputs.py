@@ -21,7 +21,7 @@ def mistakes(folder: Path, body: str, campaign: bool) -> tuple[str, ...]:
     """What is wrong with ``k(x, y, z, n)`` where y and z are outputs of a campaign, or where nothing is said."""
     path = folder / "k.cu"
     path.write_text(
-        "__device__ void put(float* to, int at) { *(int*)(to + at) = 1; }\n"
+        "__device__ void put(float* to, int at) { *(char*)(to + at) = 1; }\n"
         f"__global__ void k(const float* x, float* y, float* z, int n) {{\n{INDEX}\nif (i >= n) return;\n{body}\n}}\n"
     )
     found = file_kernel(path, "k")
