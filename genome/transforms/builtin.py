@@ -42,6 +42,7 @@ from genome.transforms.transpose_tile import TransposeTile
 from genome.transforms.unpeel import Unpeel
 from genome.transforms.unroll_jam import UnrollJam
 from genome.transforms.vectorise import Vectorise
+from genome.transforms.warp_aggregate import WarpAggregate
 from genome.transforms.warp_tile import WarpTile
 
 BUILTIN: tuple[Transform, ...] = (
@@ -89,5 +90,6 @@ BUILTIN: tuple[Transform, ...] = (
     InverseRoot(),
     LaunchBounds(),
     Rasterise(),
+    WarpAggregate(),
     ShiftMask(),
 )

@@ -9,7 +9,7 @@ from genome.analysis.effects import element_type, is_pure, loop_nest
 from genome.analysis.proof import Proof
 from genome.analysis.read_only import steady_read
 from genome.genes import ParamValue, Site
-from genome.ir.expr import Binary, Expr, Index, Var, names, rewrite
+from genome.ir.expr import Binary, Expr, Index, Unary, Var, names, rewrite, walk
 from genome.ir.kernel import Kernel
 from genome.ir.rewrite_stmt import map_body
 from genome.ir.stmt import (
@@ -106,10 +106,15 @@ def changing(body: Body) -> frozenset[str]:
 
 
 def movable_reads(kernel: Kernel, body: Body, reads: Iterable[Index]) -> tuple[Index, ...]:
-    """Those of the reads that go to arguments and are no part of a wide access of the body, each once."""
-    wide = {stmt.source for stmt in flatten(body) if isinstance(stmt, VectorLoad)}
+    """Those of the reads that go to arguments, each once; wide accesses and elements whose address is used stay."""
+    inside = tuple(flatten(body))
+    nodes = (node for stmt in inside for expr in expressions(stmt) for node in walk(expr))
+    fixed: set[Expr] = {node.operand for node in nodes if isinstance(node, Unary) and node.op == "&"}
+    fixed |= {stmt.source for stmt in inside if isinstance(stmt, VectorLoad)}
     pointers = {param.name for param in kernel.params if param.pointer}
-    return tuple(dict.fromkeys(read for read in reads if read.array in pointers and read not in wide and is_pure(read)))
+    return tuple(
+        dict.fromkeys(read for read in reads if read.array in pointers and read not in fixed and is_pure(read))
+    )
 
 
 def _fixed(kernel: Kernel, loop: Loop) -> tuple[Index, ...]:

@@ -42,6 +42,10 @@ class Step:
         return f"{Path(self.case.file).stem}-{self.case.entry}"
 
     @property
+    def cuda_only(self) -> bool:
+        return Path(self.case.file).stem in CUDA_ONLY
+
+    @property
     def spec(self) -> KernelSpec:
         spec = spec_of(self.case)
         return replace(spec, assumptions=replace(spec.assumptions, **dict.fromkeys(self.grants, True)))

@@ -151,6 +151,12 @@ NEAR_MISSES = {
     "shift_mask: a number from memory": (
         "y[i] = x[i] + (float)(at[i] % 4);", gene("shift_mask", "powers"), "never to be negative"),
     "shift_mask: no power of two": ("y[i] = x[i / 12];", gene("shift_mask", "powers"), "no site powers"),
+    "warp_aggregate: a value of each thread": (
+        "atomicAdd(&count[at[i]], at[i]);", gene("warp_aggregate", "count"), "differs between threads"),
+    "warp_aggregate: a result that is used": (
+        "count[i] = atomicAdd(&count[at[i]], 1);", gene("warp_aggregate", "count"), "no site count"),
+    "warp_aggregate: an exclusive or": (
+        "atomicXor(&count[at[i]], m);", gene("warp_aggregate", "count"), "no form for several lanes"),
     "fusion: the second loop needs the end of the first": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) y[j + m] = y[j + 1];", gene("fusion", "k"),
         "may need what another one does to y"),
@@ -188,6 +194,8 @@ UNGRANTED = {
     "hoist_loads: overlapping arrays": (LOOP + "y[k] = x[i];", gene("hoist_loads", "k"), "no_alias"),
     "early_loads: overlapping arrays": (
         LOOP + "{ y[k] = 1.0f; count[k] = at[k]; }", gene("early_loads", "k"), "no_alias"),
+    "warp_aggregate: a sum in another order": (
+        "atomicAdd(&y[at[i]], 0.1f);", gene("warp_aggregate", "y"), "reassociation"),
     "fusion: overlapping arrays": (
         LOOP + "y[k] = x[k]; for (int j = 1; j < m; j++) count[j] = at[j];", gene("fusion", "k"), "no_alias"),
 }  # fmt: skip
