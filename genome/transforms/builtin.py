@@ -12,6 +12,7 @@ from genome.transforms.coarsen import CoarsenBlocked, CoarsenStrided
 from genome.transforms.cooperate import Cooperate
 from genome.transforms.early_loads import EarlyLoads
 from genome.transforms.fission import Fission
+from genome.transforms.fused_sums import FusedSums
 from genome.transforms.fusion import Fusion
 from genome.transforms.grid_stride import GridStride
 from genome.transforms.hoist_loads import HoistLoads
@@ -49,6 +50,7 @@ BUILTIN: tuple[Transform, ...] = (
     Macro(),
     Promote(),
     MaskedReads(),
+    FusedSums(),
     Single(),
     Predicate(),
     CarriedQuotient(),

@@ -1,4 +1,4 @@
-"""Masks, masked tiles and register windows refuse the near miss, say why, and what would grant it."""
+"""Masks, masked tiles, register windows and fused sums refuse the near miss, say why, and what would grant it."""
 
 from __future__ import annotations
 
@@ -174,3 +174,23 @@ def test_nothing_is_loaded_that_the_text_would_not_read() -> None:
         False,
     ]
     assert "[4]" in variant.source
+
+
+SUMS = {
+    "nothing but products": "s = a[i] * a[i] + w[0] * w[0];",
+    "fused as it is": "s = a[i] * a[i] + w[0] + w[1] * w[1];",
+    "integers": "s = (float)(n * n + m * m + i);",
+    "two precisions": "s = a[i] * a[i] + w[0] * w[0] + 0.5;",
+    "a difference of products alone": "s = a[i] * a[i] - w[0] * w[0] - w[1];",
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_sum_is_left_as_it_is(name: str) -> None:
+    assert "no site sums" in reason(spec_of(SUMS[name]), gene("fused_sums", "sums"))
+
+
+def test_a_sum_names_its_grant() -> None:
+    body = "s = a[i] * a[i] + w[0] * w[0] + 0.5f;"
+    assert reason(spec_of(body), gene("fused_sums", "sums")) == ""
+    assert "assume.reassociation" in reason(spec_of(body, reassociation=False), gene("fused_sums", "sums"))
