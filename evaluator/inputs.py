@@ -148,7 +148,7 @@ def shaped(arg: ArgSpec, data: Any, shape: tuple[int, ...], where: str) -> Array
     array = np.asarray(data)
     if array.shape != shape:
         raise EvaluatorError(f"argument '{arg.name}': {where} has shape {array.shape}, the campaign says {shape}")
-    if arg.dtype == BFLOAT16 and (array.dtype == np.uint16 or array.dtype.str == "<V2"):
+    if arg.dtype == BFLOAT16 and (array.dtype == np.uint16 or array.dtype == np.dtype("V2")):
         return from_bits(np.ascontiguousarray(array).view(np.uint16))
     if array.dtype.kind not in "fiub":
         raise EvaluatorError(f"argument '{arg.name}': {where} holds {array.dtype}; expected real numbers")

@@ -41,7 +41,7 @@ _TRANSCENDENTAL = frozenset(
     ("exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sincos", "sinh", "cosh",
      "tanh", "asin", "acos", "atan", "atan2", "pow", "erf", "erfc", "cbrt", "rsqrt", "sqrt", "tgamma", "lgamma")
 )  # fmt: skip
-_MINMAX = frozenset(("min", "max", "fmin", "fmax", "fminf", "fmaxf"))
+_MINMAX = frozenset(("min", "max", "fmin", "fmax", "fminf", "fmaxf", "__hmin", "__hmax"))
 
 
 def kernel_features(kernel: Kernel | None, spec: KernelSpec) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ from genome.analysis.proof import Proof, doubted, proven
 from genome.analysis.scope import Scope
 from genome.analysis.trips import UNCOUNTED, summed, trips_of, unknown_turns
 from genome.ir.expr import Binary, Call, Expr, Index, Member, Select, Unary, children
+from genome.ir.halves import RESULTS as CONVERSIONS
 from genome.ir.kernel import AtLeast
 from genome.ir.print_functions import ATOMICS, PURE
 from genome.ir.stmt import Assign, Body, If, Loop, Opaque, Repeat, Stmt, VectorLoad, VectorStore, expressions
@@ -19,7 +20,7 @@ from genome.ir.type_sizes import size_of
 from genome.ir.types import FLOAT_TYPES, infer
 
 _ARITHMETIC = frozenset("+-*/")
-_FUSED = frozenset({"fma", "fmaf", "__fmaf_rn", "__fma_rn"})
+_FUSED = frozenset({"fma", "fmaf", "__fmaf_rn", "__fma_rn", "__hfma"})
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,8 @@ class _Counter:
         inside = self._sum([self._expr(arg) for arg in call.args])
         if call.function not in PURE:
             self._doubt(f"{call.function} is not looked into")
+            return inside
+        if call.function in CONVERSIONS:
             return inside
         return inside + Cost(flops=whole(2 if call.function in _FUSED else 1)) if self._floating(call) else inside
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise, product
 
 from genome.ir.print_errors import PrintError
 from genome.ir.print_opencl import translate
 from genome.ir.print_tokens import Token, closing, render, split_commas, tokenize
+from genome.ir.types import FLOAT_TYPES, INTEGER_TYPES, canonical
 from genome.ir.variables import declared_variables
 
+_ATTRIBUTES = frozenset({"__device__", "__host__", "__forceinline__", "__noinline__", "inline", "__inline__", "static",
+                         "extern", "constexpr", "const"})  # fmt: skip
 _SPACES = ("__global", "__local", "")
 _MAX_POINTERS = 2
 
@@ -53,6 +56,32 @@ def prelude_functions(text: str) -> frozenset[str]:
     """Names of the helper functions that the prelude defines."""
     found = _split([token for token in tokenize(text) if token.kind != "directive"])
     return frozenset(_name(item) for item in found if any(token.text == "{" for token in item))
+
+
+@lru_cache(maxsize=64)
+def helper_signatures(text: str) -> Mapping[str, tuple[str, ...]]:
+    """Helper function of the prelude -> canonical types of its result and of its parameters, empty for those that are
+    no numbers; without functions that stand there twice.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    doubtful: set[str] = set()
+    for item in _split([token for token in tokenize(text) if token.kind != "directive"]):
+        texts = [token.text for token in item]
+        if "{" not in texts or "(" not in texts or {"template", "operator", "struct"} & set(texts[: texts.index("(")]):
+            continue
+        opened = _parameters_at(item)
+        groups = split_commas(item[opened + 1 : closing(item, opened)])
+        signature = tuple(_number(group[:-1]) for group in ([*item[:opened]], *groups) if group)
+        if found.setdefault(texts[opened - 1], signature) != signature:
+            doubtful.add(texts[opened - 1])
+    return {name: signature for name, signature in found.items() if name not in doubtful}
+
+
+def _number(tokens: Sequence[Token]) -> str:
+    """The type of numbers that words in front of a name say; "" for others."""
+    words = [token.text for token in tokens if token.text not in _ATTRIBUTES]
+    ctype = canonical(" ".join(words))
+    return ctype if ctype in INTEGER_TYPES | FLOAT_TYPES else ""
 
 
 def _split(tokens: Sequence[Token]) -> list[list[Token]]:

@@ -9,7 +9,7 @@ from genome.ir.print_atomics import definitions
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
 from genome.ir.print_halves import half_definitions
-from genome.ir.print_helpers import prelude_functions, prelude_types, translate_prelude
+from genome.ir.print_helpers import helper_signatures, prelude_functions, prelude_types, translate_prelude
 from genome.ir.print_names import (
     BUILTIN_FUNCTIONS,
     DYNAMIC_SHARED,
@@ -94,8 +94,9 @@ def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
 
 
 def name_types(kernel: Kernel) -> dict[str, str]:
-    """Canonical type of every variable, and of every array's elements."""
-    types = {variable.name: canonical(variable.ctype) for variable in kernel.variables}
+    """Canonical type of every variable, of every array's elements, and of ``helper()`` for each helper."""
+    types = {f"{name}()": found[0] for name, found in helper_signatures(kernel.prelude).items()}
+    types |= {variable.name: canonical(variable.ctype) for variable in kernel.variables}
     types |= {param.name: canonical(param.ctype) for param in kernel.params}
     types |= {axis.name: canonical(axis.ctype) for axis in kernel.axes}
     types |= {decl.name: canonical(decl.ctype) for decl in kernel.shared}

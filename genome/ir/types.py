@@ -139,7 +139,7 @@ def infer(expr: Expr, types: Mapping[str, str]) -> str:
 
     Args:
         expr: The expression.
-        types: Canonical type of each variable; of each element for an array.
+        types: Canonical type of each variable; of each element for an array; of ``helper()`` for a helper function.
     """
     match expr:
         case Const(text=text):
@@ -167,7 +167,7 @@ def infer(expr: Expr, types: Mapping[str, str]) -> str:
         case Select(then=then, other=other):
             return join(infer(then, types), infer(other, types))
         case Call(function=function, args=args):
-            return _call_type(function, [infer(arg, types) for arg in args])
+            return _call_type(function, [infer(arg, types) for arg in args]) or types.get(f"{function}()", "")
         case Member(base=base, field=field):
             return _member_type(infer(base, types), field)
     return ""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from genome.ir.expr import Expr, Var, base_name
 from genome.ir.kernel import Kernel
+from genome.ir.print_helpers import helper_signatures
 from genome.ir.stmt import Assign, Body, Decl, Opaque, flatten, handed_places
 from genome.source.axes import AxisFinder, uses_builtins
 from genome.source.conversions import convert_halves
@@ -22,7 +23,7 @@ def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) 
     When a launch index is left that no axis explains, the axes stay empty and the body keeps its own indices: the
     launch geometry is then part of what the kernel means.
     """
-    merged = convert_halves(merge_declarations(parsed.body), parsed.types)
+    merged = convert_halves(merge_declarations(parsed.body), parsed.types, helper_signatures(kernel.prelude))
     finder = AxisFinder(kernel.fresh, parsed.types)
     body = finder.inline(_forward(kernel, spell_out(merged, launched), parsed, finder, builtins=True))
     body, reached = fold_strides(body, finder.axes) if launched is not None else (body, {})

@@ -34,19 +34,21 @@ def example(name: str) -> Campaign:
     return load_campaign(_FOLDER / folder / "campaign.yaml", entry=entry)
 
 
-def walk(spec: KernelSpec, seed: int, steps: int, limits: DeviceLimits) -> Variant:
-    """A CUDA variant after some random moves; the baseline after none."""
+def walk(
+    spec: KernelSpec, seed: int, steps: int, limits: DeviceLimits, target: Target = Target.CUDA
+) -> Variant:  # fmt: skip
+    """A variant after some random moves; the baseline after none."""
     rng = np.random.default_rng(seed)
-    genome, variant = Genome(), lower(spec, Genome(), BUILTIN, Target.CUDA, limits)
+    genome, variant = Genome(), lower(spec, Genome(), BUILTIN, target, limits)
     for _ in range(steps):
-        found = moves(spec, genome, BUILTIN, Target.CUDA, limits)
+        found = moves(spec, genome, BUILTIN, target, limits)
         if not found:
             break
         move = found[rng.integers(len(found))]
         params = {name: values[rng.integers(len(values))] for name, values in move.domain.items()}
         genes = tuple(gene for gene in genome.genes if gene != move.current)
         longer = Genome((*genes, Gene.of(move.transform.name, move.site, **params)))
-        printed = lower(spec, longer, BUILTIN, Target.CUDA, limits)
+        printed = lower(spec, longer, BUILTIN, target, limits)
         if isinstance(printed, Variant):
             genome, variant = printed.genome, printed
     assert isinstance(variant, Variant)
