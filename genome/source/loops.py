@@ -14,6 +14,9 @@ from genome.source.names import Unsupported, type_name
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 _UPDATES = {"+=": "+", "-=": "-", "*=": "*", "/=": "/", "<<=": "<<", ">>=": ">>"}
 
+FIRST, TURN = "_first", "_turn"
+"""Behind the name of a loop's variable: its first value, and the number of the turn."""
+
 
 @dataclass(frozen=True)
 class Step:

@@ -13,7 +13,7 @@ from genome.source.conversions import convert_halves
 from genome.source.guards import integer_scalars, lift_guard
 from genome.source.launched import Launched, spell_out
 from genome.source.parse import Parsed
-from genome.source.strides import fold_strides
+from genome.source.strides import Folded, after_loops, fold_strides
 from genome.source.substitute import forward, merge_declarations
 
 
@@ -26,13 +26,16 @@ def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) 
     merged = convert_halves(merge_declarations(parsed.body), parsed.types, helper_signatures(kernel.prelude))
     finder = AxisFinder(kernel.fresh, parsed.types)
     body = finder.inline(_forward(kernel, spell_out(merged, launched), parsed, finder, builtins=True))
-    body, reached = fold_strides(body, finder.axes) if launched is not None else (body, {})
+    folded = fold_strides(body, finder.axes) if launched is not None else Folded(body)
+    reached = folded.reached
+    taken = {kernel.name, *(param.name for param in kernel.params), *(decl.name for decl in kernel.shared)}
+    body, named = after_loops(folded, finder.axes, taken)
     if uses_builtins(body) or not finder.axes:
         return _as_written(kernel, merged, parsed)
-    types = dict(parsed.types) | {axis.name: axis.ctype for axis in finder.axes.values()}
+    types = dict(parsed.types) | {axis.name: axis.ctype for axis in named}
     changed = _changed(body)
     steady = [param.name for param in kernel.params if not param.pointer and param.name not in changed]
-    axes, body = lift_guard(body, tuple(finder.axes.values()), integer_scalars(types, steady), types)
+    axes, body = lift_guard(body, named, integer_scalars(types, steady), types)
     if any(axis.dim in reached and axis.upper != reached[axis.dim] for axis in axes):
         return _as_written(kernel, merged, parsed)
     axes = tuple(replace(axis, strided=axis.dim in reached) for axis in axes)

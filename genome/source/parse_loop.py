@@ -16,7 +16,7 @@ from genome.source.axes import WIDE_INTEGERS
 from genome.source.counted import at_turn, literal, turns
 from genome.source.encode import AUTO
 from genome.source.jumps import jumps
-from genome.source.loops import LoopHead, Variable, for_head, identifiers, leaves, while_head
+from genome.source.loops import FIRST, TURN, LoopHead, Variable, for_head, identifiers, leaves, while_head
 from genome.source.names import Names, Unsupported
 from genome.source.parse_expr import ExprReader
 
@@ -128,7 +128,7 @@ class LoopReader:
         before, variables = self._kept(found)
         main = variables[0]
         count = self._turns(main, op, bound)
-        turn = self.names.fresh(f"{main.name}_turn", main.outside.ctype)
+        turn = self.names.fresh(f"{main.name}{TURN}", main.outside.ctype)
         values = tuple(
             Decl(each.name, each.outside.ctype, (), _at(each, Var(turn)), Space.PRIVATE, True) for each in variables
         )
@@ -145,7 +145,7 @@ class LoopReader:
         for each in found:
             if literal(each.first) is None:
                 ctype = each.outside.ctype
-                name = self.names.fresh(f"{each.name}_first", ctype)
+                name = self.names.fresh(f"{each.name}{FIRST}", ctype)
                 before.append(Decl(name, ctype, (), each.first, Space.PRIVATE, True))
                 each = replace(each, outside=replace(each.outside, first=Var(name)))
             kept.append(each)

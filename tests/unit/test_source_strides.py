@@ -9,6 +9,7 @@ import pytest
 
 from genome.genes import Gene, Genome, Site
 from genome.ir.expr import names
+from genome.ir.print_source import print_kernel
 from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.replay import spec_kernel
@@ -18,9 +19,10 @@ from genome.source.launched import Launched
 from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target, Variant
+from tests.unit.test_source_execution import nvrtc_log
 
 SOURCE = (Path(__file__).parents[1] / "data" / "kernels" / "strides.cu").read_text()
-GENOME = Genome((Gene.of("block_shape", Site("i_first", "parallel.x"), threads=128),))
+GENOME = Genome((Gene.of("block_shape", Site("i", "parallel.x"), threads=128),))
 LAUNCHED = Launched((64, 1, 1), frozenset("yz"))
 
 
@@ -78,3 +80,23 @@ def test_a_bound_that_is_no_size_stays_a_loop() -> None:
 def test_near_misses_stay_as_they_are(loop: str) -> None:
     source = f"__global__ void k(float* y, int n, int m) {{ {loop} }}"
     assert parse_kernel(source, "k", launched=LAUNCHED).axes == ()
+
+
+@pytest.mark.parametrize(
+    ("loops", "called"),
+    [
+        ("for (int i = {start}; i < n; i += {step}) y[i] = x[i];", "i"),
+        ("for (unsigned e = {start}; e < n; e += {step}) {{ float v = x[e]; y[e] = v * v; }}", "e"),
+        ("for (int i = {start}; i < n; i += {step}) {{ for (int k = 0; k < 3; k++) y[i] += x[(i + k) % n]; }}", "i"),
+        ("int first = {start}; for (int i = first; i < n; i += {step}) y[i] = x[i];", "first"),
+        ("for (int n = {start}; n < m; n += {step}) y[n] = x[n];", "n_2"),
+    ],
+)
+def test_it_is_called_as_the_loop_calls_its_variable(loops: str, called: str) -> None:
+    text = loops.format(start="blockIdx.x * blockDim.x + threadIdx.x", step="blockDim.x * gridDim.x")
+    source = f"__global__ void k(const float* x, float* y, int n, int m) {{\n{text}\n}}"
+    kernel = parse_kernel(source, "k", launched=LAUNCHED)
+    assert [axis.name for axis in kernel.axes] == [called]
+    printed = print_kernel(kernel, Target.CUDA)
+    assert f"{called} = blockIdx.x * blockDim.x" in printed and f"(int){called}]" not in printed
+    assert nvrtc_log(printed) is None
