@@ -18,6 +18,9 @@ TABLE: Mapping[str, float] = {
     "shared_tile": 0.0, "restrict": 0.3, "axis_swap": 0.0, "block_shape": 0.0, "coarsen_strided": 0.3,
     "launch_bounds": 0.0, "cooperate": 0.7, "cascade": 0.5, "privatise": 0.3, "grid_stride": 0.3, "transpose_tile": 0.0,
     "tensor_core": 2.0,
+    "single": 1.0, "intrinsic": 0.7, "inverse_root": 0.7, "carried_quotient": 0.7, "shift_mask": 0.2, "predicate": 0.5,
+    "unroll_jam": 1.0, "interchange": 0.5, "fusion": 0.7, "fission": 0.3, "hoist_loads": 0.7, "early_loads": 0.3,
+    "rasterise": 0.0, "warp_aggregate": 0.0,
 }  # fmt: skip
 """Weights of the single moves; a transform at 0 is another agent's business."""
 GENERIC = 0.5

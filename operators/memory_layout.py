@@ -19,6 +19,9 @@ TABLE: Mapping[str, float] = {
     "cooperate": 0.5, "cascade": 0.3, "grid_stride": 0.3, "keep": 2.0, "unpeel": 0.3, "online": 1.0, "moments": 1.0,
     "coarsen_strided": 0.0, "register_tile": 0.3, "strip": 0.0, "unroll": 0.0, "specialise": 0.0, "launch_bounds": 0.0,
     "fast_math": 0.0, "macro": 0.0,
+    "interchange": 1.0, "fusion": 0.5, "fission": 0.3, "hoist_loads": 0.7, "early_loads": 0.7, "rasterise": 0.5,
+    "unroll_jam": 0.3, "warp_aggregate": 0.3, "single": 0.0, "intrinsic": 0.0, "inverse_root": 0.0, "predicate": 0.0,
+    "carried_quotient": 0.0, "shift_mask": 0.0,
 }  # fmt: skip
 """Weights of the single moves; a transform at 0 is another agent's business."""
 GENERIC = 0.5

@@ -114,6 +114,7 @@ def _transposed(threads: int, tile: int, width: int) -> Recipe:
 
 
 _CPU: tuple[Opening, ...] = (
+    Opening("computation", "arithmetic in float", _wants(Want("single", values={"places": "all"}))),
     Opening("computation", "neighbouring threads share a row", _shared_rows(32, 1)),
     Opening("parallelism", "one update a block", _gathered("cascade", 32, 8, 16)),
     Opening("memory_layout", "bins of a block's own", _gathered("privatise", 32, 4, 8, copies=1)),
@@ -128,6 +129,7 @@ _CPU: tuple[Opening, ...] = (
 )  # fmt: skip
 
 _GPU: tuple[Opening, ...] = (
+    Opening("computation", "arithmetic in float", _wants(Want("single", values={"places": "all"}))),
     Opening("parallelism", "a row a block, wide", _shared_rows(256, 4)),
     Opening("parallelism", "a row a warp", _shared_rows(32, 4, rows=8)),
     Opening("memory_layout", "a row a block, read once", _kept_rows(256, 4)),

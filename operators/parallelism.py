@@ -18,6 +18,9 @@ TABLE: Mapping[str, float] = {
     "transpose_tile": 0.3,
     "shared_tile": 0.0, "vectorise": 0.0, "scalar_reads": 0.0, "restrict": 0.0, "strip": 0.0, "unroll": 0.0,
     "specialise": 0.0, "fast_math": 0.0, "macro": 0.3,
+    "rasterise": 1.0, "warp_aggregate": 1.0, "unroll_jam": 0.3, "predicate": 0.2, "interchange": 0.0, "fusion": 0.0,
+    "fission": 0.0, "hoist_loads": 0.0, "early_loads": 0.0, "single": 0.0, "intrinsic": 0.0, "inverse_root": 0.0,
+    "carried_quotient": 0.0, "shift_mask": 0.0,
 }  # fmt: skip
 """Weights of the single moves; a transform at 0 is another agent's business."""
 GENERIC = 0.5
