@@ -100,7 +100,7 @@ def test_variants_match_the_reference(kind: Format, tmp_path: Path) -> None:
     file = tmp_path / "reference.py"
     file.write_text(REFERENCE)
     settings = EvaluatorSettings(cache_dir=tmp_path / "cache", sample_budget_s=0.02)
-    found = variants(kind, Target.OPENCL, 4)
+    found = variants(kind, Target.OPENCL, 2)
     assert "vload8" in found[0].source and "vstore8" in found[0].source
     reference = Reference(str(file), "residual")
     spec = replace(residual(kind), reading=Reading.PARSED)
