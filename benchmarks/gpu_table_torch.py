@@ -62,7 +62,8 @@ def torch_work(name: str, size: dict[str, int]) -> tuple[Callable[..., Any], tup
     table: dict[str, Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         "sum": lambda: (torch.sum, (uniform(n),)),
         "matmul": lambda: (torch.matmul, (uniform(size["M"], size["K"]), uniform(size["K"], size["N"]))),
-        "half_gemm": lambda: (torch.matmul, (uniform(size["M"], size["K"]).half(), uniform(size["K"], size["N"]).half())),
+        "half_gemm": lambda: (torch.matmul, (uniform(size["M"], size["K"]).half(),
+                                             uniform(size["K"], size["N"]).half())),
         "softmax": lambda: (lambda x: torch.softmax(x, 1), (uniform(rows, cols),)),
         "layernorm": lambda: (lambda x, g, b: functional.layer_norm(x, (cols,), g, b),
                               (uniform(rows, cols), uniform(cols), uniform(cols))),

@@ -18,18 +18,23 @@ def size_condition(spec: KernelSpec, condition: Condition) -> SizeExpr | None:
     """
     match condition:
         case Divisible(expr, by):
-            return SizeExpr(f"({_sizes_text(spec, expr)}) % {by} == 0")
+            return SizeExpr(f"({sizes_text(spec, expr)}) % {by} == 0")
         case Equals(expr, value):
-            return SizeExpr(f"({_sizes_text(spec, expr)}) == {value}")
+            return SizeExpr(f"({sizes_text(spec, expr)}) == {value}")
         case AtLeast(expr, value):
-            return SizeExpr(f"({_sizes_text(spec, expr)}) >= {value}")
+            return SizeExpr(f"({sizes_text(spec, expr)}) >= {value}")
         case Holds(size):
             return size
         case Aligned():
             return None
 
 
-def _sizes_text(spec: KernelSpec, expr: Expr) -> str:
+def sizes_text(spec: KernelSpec, expr: Expr) -> str:
+    """An expression over scalar parameters as text over the campaign's sizes.
+
+    Raises:
+        ExpressionError: If a parameter's value is not an expression of sizes.
+    """
     match expr:
         case Const() if expr.value is not None:
             return str(expr.value)
@@ -39,11 +44,11 @@ def _sizes_text(spec: KernelSpec, expr: Expr) -> str:
                 raise ExpressionError(f"{name} is not given by the campaign as an expression of sizes")
             return f"({arg.value})"
         case Unary("-", operand):
-            return f"(-{_sizes_text(spec, operand)})"
+            return f"(-{sizes_text(spec, operand)})"
         case Binary(op, left, right) if op in ("+", "-", "*", "/", "%"):
-            return f"({_sizes_text(spec, left)} {'//' if op == '/' else op} {_sizes_text(spec, right)})"
+            return f"({sizes_text(spec, left)} {'//' if op == '/' else op} {sizes_text(spec, right)})"
         case Cast(_, operand):
-            return _sizes_text(spec, operand)
+            return sizes_text(spec, operand)
     raise ExpressionError("the condition is not an expression of sizes")
 
 
@@ -60,7 +65,7 @@ def launch_reaches(spec: KernelSpec, launch: LaunchSpec, axes: Sequence[Axis]) -
             continue
         domain = launch.domain["xyz".index(axis.dim)]
         try:
-            upper = _sizes_text(spec, axis.upper)
+            upper = sizes_text(spec, axis.upper)
             if upper != f"({domain})":
                 found.append(Holds(SizeExpr(f"({domain}) >= {upper}")))
             if not all(each.condition.evaluate(size.env) for each in found for size in spec.sizes + spec.check_sizes):

@@ -12,7 +12,7 @@ from genome.analysis.races import race
 from genome.conditions import size_condition
 from genome.genes import Genome
 from genome.ir.index_form import settle_indices
-from genome.ir.kernel import Aligned, Axis, Kernel
+from genome.ir.kernel import Aligned, Axis, Finish, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
@@ -22,9 +22,10 @@ from genome.ir.types import canonical
 from genome.limits import STATIC_SHARED, DeviceLimits
 from genome.replay import Replay, as_written, replay, spec_kernel
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import ELEMENT_BYTES, KernelSpec, Reading
+from genome.spec import ELEMENT_BYTES, KernelSpec, Reading, dtype_of
 from genome.transforms.base import Context, Transform
-from genome.variant import GridAxis, Guard, Launch, Rejection, Target, Variant
+from genome.transforms.mapping import write_mapping
+from genome.variant import GridAxis, Guard, Launch, Rejection, Scratch, Target, Variant
 
 _ONE = GridAxis(SizeExpr("1"))
 
@@ -47,7 +48,8 @@ def lower(
     kernel = spec_kernel(spec, result.kernel.macros) if source_form else seal(result.kernel, closed=opencl)
     bounds = _launch_bounds(spec, kernel, result.kernel.launch_bounds)
     kernel = replace(kernel, params=result.kernel.params, launch_bounds=bounds, options=result.kernel.options)
-    launch = _launch(spec, kernel, target)
+    buffers = (kernel.finish.buffer,) if kernel.finish is not None else ()
+    launch = _launch(spec, kernel, target, buffers)
     problem = _static_problem(kernel, launch, spec, limits, target, source_form)
     if problem is not None:
         return Rejection(genome, problem)
@@ -59,14 +61,15 @@ def lower(
     except ExpressionError as error:
         return Rejection(genome, f"the host cannot check what the variant relies on: {error}")
     try:
-        source = _untouched(spec, kernel, target) if source_form else print_kernel(settle_indices(kernel), target)
+        source = _untouched(spec, kernel, target) if source_form else print_kernel(_settled(kernel), target)
     except PrintError as error:
         return Rejection(genome, str(error), "print")
     return Variant(
         kernel=spec.name,
         target=target,
         source=source,
-        steps=(launch,),
+        steps=(launch, *_following(spec, kernel, target)),
+        scratch=_scratch(kernel),
         guard=guard,
         options=_options(spec, kernel, target),
         proposed=genome,
@@ -74,6 +77,34 @@ def lower(
         skipped=result.skipped,
         unrolled=unrolled_size(kernel.body),
     )
+
+
+def _settled(kernel: Kernel) -> Kernel:
+    """The sealed kernel in printing form, what runs behind it as well."""
+    kernel = settle_indices(kernel)
+    if kernel.finish is None:
+        return kernel
+    last = settle_indices(_last(kernel.finish))
+    return replace(kernel, finish=replace(kernel.finish, kernel=last))
+
+
+def _last(finish: Finish) -> Kernel:
+    return seal(write_mapping(finish.kernel))
+
+
+def _following(spec: KernelSpec, kernel: Kernel, target: Target) -> tuple[Launch, ...]:
+    """The launches behind the first."""
+    finish = kernel.finish
+    return () if finish is None else (_launch(spec, _last(finish), target, (finish.buffer,)),)
+
+
+def _scratch(kernel: Kernel) -> tuple[Scratch, ...]:
+    finish = kernel.finish
+    if finish is None:
+        return ()
+    dtype = dtype_of(finish.ctype)
+    assert dtype is not None
+    return (Scratch(finish.buffer, dtype, finish.elements),)
 
 
 def _is_source_form(result: Replay) -> bool:
@@ -215,7 +246,7 @@ def _broken_restriction(spec: KernelSpec, genome: Genome) -> str | None:
     return None
 
 
-def _launch(spec: KernelSpec, kernel: Kernel, target: Target) -> Launch:
+def _launch(spec: KernelSpec, kernel: Kernel, target: Target, buffers: tuple[str, ...] = ()) -> Launch:
     grid = [_ONE, _ONE, _ONE]
     for index, extent in enumerate(spec.launch.grid):
         grid[index] = GridAxis(extent)
@@ -224,11 +255,13 @@ def _launch(spec: KernelSpec, kernel: Kernel, target: Target) -> Launch:
     for axis in kernel.axes:
         domain = spec.launch.domain["xyz".index(axis.domain_dim)]
         grid["xyz".index(axis.dim)] = _blocks(domain, axis)
+    if kernel.parts > 1:
+        grid[2] = GridAxis(SizeExpr(str(kernel.parts)))
     return Launch(
         entry=entry_name(kernel, target),
         grid=(grid[0], grid[1], grid[2]),
         block=block_of(spec, kernel),
-        args=tuple(arg.name for arg in spec.parameters) + _passed(kernel, target),
+        args=tuple(arg.name for arg in spec.parameters) + buffers + _passed(kernel, target),
         shared_bytes=spec.launch.shared_bytes,
         static_shared_bytes=shared_bytes(kernel),
     )

@@ -157,6 +157,23 @@ class Holds:
 Condition = Divisible | Equals | AtLeast | Aligned | Holds
 
 
+@dataclass(frozen=True)
+class Finish:
+    """What runs behind a kernel to complete its results, from a buffer that it left them in.
+
+    Attributes:
+        kernel: Has the parameters of the first, the buffer last.
+        buffer: Name of the buffer, a pointer parameter of both.
+        ctype: Type of its elements.
+        elements: How many there are.
+    """
+
+    kernel: Kernel
+    buffer: str
+    ctype: str
+    elements: SizeExpr
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel(Node):
     """One ``__global__`` function.
@@ -190,6 +207,8 @@ class Kernel(Node):
             qualifiers and options are genes.
         block: Threads along x, y, z where a gene changed the launch of a kernel without axes; else None.
         macros: Names and values of the tunable macros that the source uses.
+        parts: Blocks along z that each do a part of a loop of the body.
+        finish: What runs behind it; None where its own results are complete.
         variables: Variables of the prelude that a host fills, and that the kernel or one of its helpers uses.
     """
 
@@ -218,6 +237,8 @@ class Kernel(Node):
     verbatim: str = ""
     block: tuple[int, int, int] | None = None
     macros: tuple[tuple[str, str], ...] = field(default=())
+    parts: int = 1
+    finish: Finish | None = None
     variables: tuple[Variable, ...] = ()
 
     @property

@@ -37,6 +37,13 @@ def print_kernel(kernel: Kernel, target: Target) -> str:
     """
     if kernel.verbatim:
         return kernel_text(kernel, target, kernel.verbatim)
+    text = _function(kernel, target)
+    if kernel.finish is not None:
+        text += "\n" + _function(kernel.finish.kernel, target)
+    return _complete(kernel, target, text)
+
+
+def _function(kernel: Kernel, target: Target) -> str:
     printer = _printer(kernel, target)
     lines = [_signature(kernel, target), "{"]
     lines += [f"{INDENT}{printer.declaration(decl)};" for decl in kernel.shared]
@@ -44,7 +51,7 @@ def print_kernel(kernel: Kernel, target: Target) -> str:
         lines += _index_lines(kernel, target)
     lines += printer.body(kernel.prologue, 1)
     lines += _guarded(kernel, printer)
-    return _complete(kernel, target, "\n".join([*lines, "}"]) + "\n")
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def kernel_text(kernel: Kernel, target: Target, body: str) -> str:

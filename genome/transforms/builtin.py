@@ -37,6 +37,7 @@ from genome.transforms.shared_tile import SharedTile
 from genome.transforms.shift_mask import ShiftMask
 from genome.transforms.single import Single
 from genome.transforms.specialise import Specialise
+from genome.transforms.split_reduction import SplitReduction
 from genome.transforms.strip import Strip, Unroll
 from genome.transforms.tensor_core import TensorCore
 from genome.transforms.transpose_tile import TransposeTile
@@ -59,6 +60,7 @@ BUILTIN: tuple[Transform, ...] = (
     Fusion(),
     UnrollJam(),
     Unpeel(),
+    SplitReduction(),
     Specialise(),
     Cooperate(),
     BlockShape(),

@@ -84,6 +84,9 @@ class OpenClRunner:
             raw = np.full((count + CANARY) * dtype.itemsize, POISON, np.uint8).view(dtype)
             raw[: body.size] = body
             buffers[arg.name] = raw
+        for item in variant.scratch:
+            raw = np.full(item.elements.evaluate(sizes) * np.dtype(item.dtype).itemsize, POISON, np.uint8)
+            buffers[item.name] = raw.view(item.dtype)
         steps: list[tuple[str, tuple[int, ...], tuple[int, ...], tuple[str, ...]]] = []
         for step in variant.steps:
             assert not isinstance(step, Memset), "the runner knows launches only"
