@@ -13,6 +13,7 @@ from evo.campaign_build import build_campaign
 from evo.campaign_entries import FIELD, Part, holds_entries, take_apart
 from evo.campaign_errors import campaign_error
 from evo.campaign_model import CampaignModel
+from evo.campaign_replay import build_replay, is_replay
 from evo.campaign_types import Budget, Campaign, CampaignError, EntriesCampaign, Entry, Overrides
 from evo.campaign_yaml import Document, Place, read_document
 from evo.nearest import nearest
@@ -33,6 +34,8 @@ def load_campaign(
         CampaignError: With file, line, field, what was expected and how to mend it.
     """
     document, given = read_document(path), overrides or Overrides()
+    if is_replay(document) and not entry:
+        return build_replay(document, given)
     if not holds_entries(document):
         if entry:
             raise CampaignError(f"{path}: has no `entries:`, so none that is named '{entry}'; name none")
@@ -54,6 +57,8 @@ def load_plan(
         CampaignError: As ``load_campaign``, for the first entry that has a mistake.
     """
     document, given = read_document(path), overrides or Overrides()
+    if is_replay(document):
+        return build_replay(document, given)
     if not holds_entries(document):
         return build_campaign(_validate(document), document, given, transforms)
     parts = take_apart(document)

@@ -10,6 +10,7 @@ import numpy as np
 
 from evaluator.api import Evaluator
 from evaluator.profile import Strain
+from evo.guide import Guide
 from evo.memory import Memory, NoMemory
 from genome.genes import Gene, Genome
 from genome.spec import ProblemSize, Reading
@@ -56,6 +57,7 @@ class Parts:
         kernel: For the knowledge base.
         memory: The knowledge base, or ``NoMemory``.
         surrogate: Model that ranks proposals, or None.
+        guide: Model of a table of configurations that proposes, or None where there is no such table.
         device_features: Vector of the device.
         size_features: One vector a tuned size, in campaign order.
         clock: Seconds, monotonic.
@@ -78,6 +80,7 @@ class Parts:
     clock: Callable[[], float]
     memory: Memory = field(default_factory=NoMemory)
     surrogate: SurrogateModel | None = None
+    guide: Guide | None = None
     device_features: tuple[float, ...] = ()
     size_features: tuple[tuple[float, ...], ...] = ((),)
     pipeline: Pipeline = field(default_factory=Pipeline)

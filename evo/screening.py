@@ -79,6 +79,8 @@ class Screen:
 
     def remember(self, genome: Genome, log2_speedup: float | None) -> None:
         """Adds a row of this campaign without judging the model by it."""
+        if self._parts.guide is not None:
+            self._parts.guide.tell(genome, log2_speedup)
         device, size = self._parts.device_features, self._parts.size_features[0]
         failed = log2_speedup is None
         kernel = self._parts.kernel.features

@@ -47,7 +47,8 @@ class Search:
         self._measuring: set[int] = set()
         self._tickets = 0
         self._exhausted = False
-        self._closed = False  # the leader's trimmed forms were proposed
+        # True once the leader's trimmed forms were proposed; in a table no configuration is simpler than another.
+        self._closed = parts.guide is not None
         self._winding_down: StopReason | None = None  # why nothing but the queue is tried any more
         self._unsaved = 0
         self._start_s = elapsed()
@@ -96,7 +97,7 @@ class Search:
             if self._winding_down is StopReason.EXHAUSTED or ledger.since_record >= (budget.patience or 0):
                 return self._winding_down
             # Trimming found a new leader: the search goes on.
-            self._winding_down, self._closed, self._exhausted = None, False, False
+            self._winding_down, self._closed, self._exhausted = None, self._parts.guide is not None, False
         if budget.patience is not None and ledger.since_record >= budget.patience:
             return StopReason.PATIENCE
         return StopReason.EXHAUSTED if self._exhausted else None

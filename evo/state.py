@@ -104,6 +104,7 @@ def context_of(state: SearchState, parts: Parts, wanted: int, remaining: int | N
         kernel=parts.kernel.digest,
         wanted=wanted,
         remaining=remaining,
+        guide=parts.guide.next if parts.guide is not None else None,
     )
 
 

@@ -18,6 +18,7 @@ from evaluator.plan import tighter
 from evaluator.pool import LocalEvaluator
 from evaluator.settings import EvaluatorSettings
 from evo.campaign_objective import check_device
+from evo.campaign_replay import PREFIX
 from evo.campaign_types import Campaign
 from evo.contract import contract
 from evo.diagnosis import strain_by_replay
@@ -26,6 +27,7 @@ from evo.parts import Parts, Pipeline, SurrogateModel
 from evo.plugins import AGENT_GROUP, plugins, unique
 from evo.plugins import transforms as transforms
 from evo.self_test import misreading
+from evo.wire_replay import replayed
 from genome.genes import Gene
 from genome.lower import lower
 from genome.moves import moves
@@ -70,6 +72,10 @@ def build(campaign: Campaign) -> Iterator[Parts]:
     Raises:
         DeviceError, KnowledgeError, SourceError: See ``evo.engine.run_campaign``.
     """
+    if campaign.device.startswith(PREFIX):
+        with replayed(campaign) as parts:
+            yield parts
+        return
     spec, all_transforms = campaign.spec, transforms()
     record = kernel_record(spec, spec_kernel(spec) if spec.source else None)
     device = resolve_device(campaign.device)

@@ -104,6 +104,7 @@ class AgentContext:
         proposed: True if this very genome was proposed before.
         wanted: How many genomes are asked for (more are ranked by the surrogate; fewer may come).
         remaining: Fresh measurements left, or None without a limit.
+        guide: The most promising genome by a model of all configurations; None where they are no table.
         target: Language of the device.
         device: The hardware.
     """
@@ -120,6 +121,7 @@ class AgentContext:
     kernel: str = ""
     wanted: int = 1
     remaining: int | None = None
+    guide: Callable[[], Genome | None] | None = None
 
     @property
     def parent(self) -> Parent:

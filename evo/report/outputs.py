@@ -86,6 +86,8 @@ class Programs:
     def files(self) -> dict[str, str | bytes]:
         """``best.cu``, ``best.cl`` and further variants; a language that cannot express the kernel is left out."""
         files: dict[str, str | bytes] = {}
+        if not self.campaign.spec.source:  # a recorded space has figures alone
+            return files
         for name, target in (("best.cu", Target.CUDA), ("best.cl", Target.OPENCL)):
             text = self._program(self.result.best, target, headline(self.result))
             if text is not None:

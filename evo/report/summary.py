@@ -109,6 +109,8 @@ def headline(result: CampaignResult) -> str:
     comparison = result.comparison
     if not result.improved:
         return "no variant is faster than the kernel as it is"
+    if comparison.processes == 0 and comparison.note:
+        return f"{times(comparison.speedup)}; {comparison.note}"
     if comparison.processes == 0:
         return f"{times(comparison.speedup)} in the search; the final proof was cut short"
     return f"{times(comparison.speedup)} {gained(result)} ({times(comparison.low)} to {times(comparison.high)})"

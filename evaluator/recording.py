@@ -1,0 +1,179 @@
+"""Recorded search spaces: every configuration of a kernel's parameters with the time that somebody once measured.
+
+Three formats are read, plain or compressed (``.gz``, ``.xz``): Kernel Tuner's cache files, the T4 results format of the
+autotuning community (https://github.com/odgaard/TuningSchema), and tables ``{"params": {name: values}, "rows": [[values
+..., status, time, ...]]}``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+
+
+class RecordingError(ValueError):
+    """A file that is no recording, with what is wrong and where."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A space of named parameters and what was measured in it.
+
+    Attributes:
+        kernel, device: As the file names them.
+        names: Parameters of more than one value, in the file's order.
+        values: The values of each, as text, in the order in which they first appear.
+        table: Index of each parameter's value, shape (configurations, parameters).
+        times_ms: Milliseconds of each configuration, shape (configurations,); NaN where it failed.
+        failures: What the file says of a failure; empty where there was none.
+    """
+
+    kernel: str
+    device: str
+    names: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    table: NDArray[np.int16]
+    times_ms: NDArray[np.float64]
+    failures: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.times_ms)
+
+    @property
+    def best_ms(self) -> float:
+        """The shortest time."""
+        return float(np.nanmin(self.times_ms))
+
+    @cached_property
+    def rows(self) -> Mapping[tuple[int, ...], int]:
+        """Row by value indices."""
+        return {tuple(map(int, line)): row for row, line in enumerate(self.table)}
+
+    def configuration(self, row: int) -> dict[str, str]:
+        """Values by parameter name."""
+        return {name: self.values[k][self.table[row, k]] for k, name in enumerate(self.names)}
+
+
+def read_recording(path: Path) -> Recording:
+    """Reads a recorded space.
+
+    Raises:
+        RecordingError: If the file cannot be read, is cut off, or is none of the known formats.
+    """
+    data = _json(path)
+    if not isinstance(data, dict):
+        raise RecordingError(f"{path}: expected a JSON object, got {type(data).__name__}")
+    try:
+        if "rows" in data and "params" in data:
+            return _from_table(data)
+        if "cache" in data:
+            return _from_kernel_tuner(data)
+        if "results" in data:
+            return _from_t4(data)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise RecordingError(f"{path}: not as its format says: {type(error).__name__}: {error}") from None
+    except RecordingError as error:
+        raise RecordingError(f"{path}: {error}") from None
+    known = "'cache' (Kernel Tuner), 'results' (T4) or 'params' and 'rows'"
+    raise RecordingError(f"{path}: expected {known}, got the fields {', '.join(map(str, data)) or 'none'}")
+
+
+def _json(path: Path) -> Any:
+    opener = OPENERS.get(path.suffix, open)
+    try:
+        with opener(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
+            return json.loads(file.read())
+    except json.JSONDecodeError as error:
+        raise RecordingError(f"{path}:{error.lineno}:{error.colno}: no valid JSON: {error.msg}") from None
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise RecordingError(f"{path}: cannot be read: {error}") from None
+
+
+def _from_table(data: Mapping[str, Any]) -> Recording:
+    names = list(data["params"])
+    lines: list[tuple[Sequence[Any], Any, str]] = []
+    for number, row in enumerate(data["rows"]):
+        if not isinstance(row, list) or len(row) < len(names) + 2:
+            raise RecordingError(f"rows[{number}]: expected {len(names)} values, a status and a time")
+        status = row[len(names)]
+        lines.append((row[: len(names)], row[len(names) + 1], "" if status == "ok" else str(status)))
+    return _recording(str(data.get("kernel", "")), str(data.get("device", "")), names, lines)
+
+
+def _from_kernel_tuner(data: Mapping[str, Any]) -> Recording:
+    names = list(data["tune_params_keys"])
+    lines = []
+    for entry in data["cache"].values():
+        time = entry["time"]
+        failure = time if isinstance(time, str) else str(entry.get("__error__", ""))
+        lines.append(([entry[name] for name in names], time, failure))
+    return _recording(str(data.get("kernel_name", "")), str(data.get("device_name", "")), names, lines)
+
+
+def _from_t4(data: Mapping[str, Any]) -> Recording:
+    names = list(data["results"][0]["configuration"]) if data["results"] else []
+    lines = []
+    for result in data["results"]:
+        valid = result.get("invalidity", "correct") == "correct"
+        times = [m["value"] for m in result.get("measurements", ()) if m.get("name") in ("time", "runtimes", "runtime")]
+        failure = "" if valid and times else str(result.get("invalidity") or "no time")
+        lines.append(([result["configuration"][name] for name in names], times[0] if times else None, failure))
+    metadata = data.get("metadata") or {}
+    return _recording(str(metadata.get("kernel", "")), str(metadata.get("device", "")), names, lines)
+
+
+def _recording(
+    kernel: str, device: str, names: Sequence[str], lines: Iterable[tuple[Sequence[Any], Any, str]]
+) -> Recording:
+    seen: list[dict[str, int]] = [{} for _ in names]
+    rows: dict[tuple[int, ...], tuple[float, str]] = {}
+    for values, time, failure in lines:
+        key = tuple(known.setdefault(_text(value), len(known)) for known, value in zip(seen, values, strict=True))
+        good = not failure and isinstance(time, (int, float)) and math.isfinite(time) and time > 0
+        rows.setdefault(key, (float(time), "") if good else (math.nan, failure or f"a time of {time!r}"))
+    if not any(math.isfinite(time) for time, _ in rows.values()):
+        raise RecordingError("no configuration has a time")
+    kept = [k for k, known in enumerate(seen) if len(known) > 1]
+    if not kept:
+        raise RecordingError("no parameter has more than one value")
+    return Recording(
+        kernel,
+        device,
+        tuple(names[k] for k in kept),
+        tuple(tuple(seen[k]) for k in kept),
+        np.array(list(rows), dtype=np.int16)[:, kept],
+        np.array([time for time, _ in rows.values()]),
+        tuple(failure for _, failure in rows.values()),
+    )
+
+
+def _text(value: Any) -> str:
+    """A value as a macro would have it; 1 and 1.0 stay apart, true is 1."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def times_elsewhere(recording: Recording, other: Recording) -> NDArray[np.float64]:
+    """Times of another recording at the configurations of this one, shape (configurations,); NaN where it has none.
+
+    Parameters that only one of the two varies are left out of the comparison.
+    """
+    shared = [name for name in recording.names if name in other.names]
+    own = [recording.names.index(name) for name in shared]
+    theirs = [other.names.index(name) for name in shared]
+    known: dict[tuple[str, ...], float] = {}
+    for row, time in enumerate(other.times_ms):
+        known.setdefault(tuple(other.values[k][other.table[row, k]] for k in theirs), float(time))
+    keys = (tuple(recording.values[k][line[k]] for k in own) for line in recording.table)
+    return np.array([known.get(key, math.nan) for key in keys])

@@ -1,0 +1,87 @@
+"""The parts of a campaign on a recorded search space."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from evaluator.recording import Recording, read_recording, times_elsewhere
+from evaluator.replay import ReplayEvaluator
+from evo.campaign_replay import PREFIX, recorded_space
+from evo.campaign_types import Campaign
+from evo.contract import contract
+from evo.guide import Guide
+from evo.memory import Memory, NoMemory
+from evo.parts import Parts, Pipeline
+from evo.recorded import SIZE, RecordedSpace
+from genome.transforms.qualifiers import Macro
+from knowledge.features import device_features, kernel_record, size_features
+from knowledge.parameter_search import ParameterSearch
+from knowledge.store import KnowledgeBase
+from operators.base import Agent
+from operators.computation import Computation
+from operators.crossover import Crossover
+from operators.local_search import LocalSearch
+from operators.model_search import ModelSearch
+from operators.recall import Recall
+
+BLIND: tuple[Agent, ...] = (Computation(), Recall(), Crossover(), LocalSearch())
+"""Who proposes where no model does: uniform moves, crossover, and steps of one parameter."""
+
+
+@contextmanager
+def replayed(campaign: Campaign) -> Iterator[Parts]:
+    """Builds what a campaign on a recorded space needs, and closes it in the end.
+
+    Raises:
+        KnowledgeError, RecordingError: If base or recording cannot be opened.
+    """
+    space = recorded_space(read_recording(Path(campaign.device.removeprefix(PREFIX))), campaign.name)
+    memory: Memory = NoMemory()
+    if not campaign.use_knowledge:
+        yield assemble_replay(campaign, space, memory)
+        return
+    base = KnowledgeBase.open(campaign.knowledge_url)
+    try:
+        yield assemble_replay(campaign, space, base)
+    finally:
+        base.close()
+
+
+def assemble_replay(
+    campaign: Campaign, space: RecordedSpace, memory: Memory, siblings: Sequence[Recording] = ()
+) -> Parts:
+    """Parts on a space that was read, with one measurement in flight so that a seed gives the same run bit for bit.
+
+    Args:
+        campaign: What is run.
+        space: Where.
+        memory: The knowledge base.
+        siblings: Recordings of the same kernel on other devices, as experience.
+    """
+    recording = space.recording
+    history = tuple(times_elsewhere(recording, sibling) for sibling in siblings)
+    evaluator = ReplayEvaluator(recording, SIZE, campaign.device)
+    guide = None
+    if campaign.surrogate:
+        search = ParameterSearch(recording.values, recording.table, np.random.default_rng(campaign.seed), history)
+        guide = Guide(search, space.genome, space.row)
+    return Parts(
+        evaluator=evaluator,
+        lower=space.lower,
+        moves=space.moves,
+        describe=lambda gene: Macro().describe(gene.site, gene.values),
+        agents=(ModelSearch(),) if guide else BLIND,
+        kernel=kernel_record(space.spec, None),
+        clock=time.monotonic,
+        memory=memory,
+        guide=guide,
+        device_features=device_features(evaluator.device),
+        size_features=(size_features(space.spec, SIZE),),
+        pipeline=Pipeline(1, 1),
+        contract=contract(campaign),
+    )
