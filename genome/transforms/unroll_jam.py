@@ -15,6 +15,8 @@ from genome.transforms.base import Context, Params, Phase, Refusal
 from genome.transforms.bodies import refused, replace_loop, sites_of_loops
 from genome.transforms.strip import SplitLoop
 
+_MOST = 8  # iterations: each needs registers of its own
+
 
 class UnrollJam(SplitLoop):
     """``for o { s = 0; for k: s += f(o, k); y(o) = s; }`` -> ``for o step 2 { for k { s[0] += ..; s[1] += ..; } }``.
@@ -41,8 +43,11 @@ class UnrollJam(SplitLoop):
     def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
         """See the class."""
         found = loop_nest(kernel.body, site.label)
-        if found is None or not _is_outer(found[1]) or params.get("factor") == 0:
+        if found is None or not _is_outer(found[1]):
             return Refusal(f"no loop over {site.label} has another one inside")
+        factor = params.get("factor")
+        if not isinstance(factor, int) or not 2 <= factor <= _MOST:
+            return Refusal(f"2 to {_MOST} iterations run together")
         loop = found[1]
         order = fixed_order((loop,))
         if order:

@@ -1,8 +1,8 @@
-"""Whatever interchange, fission and fusion accept computes what the written order computes, step by step."""
+"""Whatever interchange, fission, fusion and jamming accept computes what the written order computes, step by step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,7 +41,7 @@ def accepted(body: str, transform: str, label: str, **params: int) -> bool:
     return any(all(value in domain[name] for name, value in params.items()) for domain in values)
 
 
-def run(order: Iterator[tuple[int, int, int]], steps: tuple[Update, ...]) -> list[int]:
+def run(order: Iterable[tuple[int, int, int]], steps: tuple[Update, ...]) -> list[int]:
     memory = list(range(MOST))
     for number, i, j in order:
         (to, source) = steps[number]
@@ -61,6 +61,17 @@ def test_an_accepted_interchange_keeps_every_value(step: Update) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@given(update)
+def test_iterations_that_run_together_keep_every_value(step: Update) -> None:
+    body = f"for (int i = 0; i < {SIDE}; i++) for (int j = 0; j < {SIDE}; j++) {text(0, step)}"
+    if accepted(body, "unroll_jam", "i", factor=2):
+        apart = [(0, i, j) for i in range(SIDE) for j in range(SIDE)]
+        for pair in ((0, 1), (1, 0)):
+            jammed = [(0, 2 * half + i, j) for half in range(SIDE // 2) for j in range(SIDE) for i in pair]
+            assert run(jammed, (step,)) == run(apart, (step,))
+
+
+@settings(max_examples=60, deadline=None)
 @given(update, update)
 def test_what_is_split_or_joined_keeps_every_value(first: Update, second: Update) -> None:
     first, second = (tuple((form[0], 0, form[2]) for form in step) for step in (first, second))  # type: ignore[misc]
@@ -68,7 +79,7 @@ def test_what_is_split_or_joined_keeps_every_value(first: Update, second: Update
     head = f"for (int i = 0; i < {SIDE}; i++)"
     together = [(number, i, 0) for i in range(SIDE) for number in (0, 1)]
     apart = [(number, i, 0) for number in (0, 1) for i in range(SIDE)]
-    same = run(iter(together), (first, second)) == run(iter(apart), (first, second))
+    same = run(together, (first, second)) == run(apart, (first, second))
     assert same or not accepted(f"{head} {{ {one} {other} }}", "fission", "i", at=1)
     assert same or not accepted(f"{head} {one} {head} {other}", "fusion", "i")
 
@@ -77,3 +88,5 @@ def test_the_generators_reach_both_verdicts() -> None:
     nest = f"for (int i = 0; i < {SIDE}; i++) for (int j = 0; j < {SIDE}; j++) "
     assert accepted(nest + text(0, ((4, 1, 0), (4, 1, 0))), "interchange", "i")
     assert not accepted(nest + text(0, ((4, 1, 0), (4, 1, -3))), "interchange", "i")
+    assert accepted(nest + text(0, ((4, 1, 0), (4, 1, 0))), "unroll_jam", "i", factor=2)
+    assert not accepted(nest + text(0, ((4, 1, 0), (4, 1, -4))), "unroll_jam", "i", factor=2)
