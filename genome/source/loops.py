@@ -184,14 +184,6 @@ def loop_variables(block: c_ast.Node) -> frozenset[str]:
     return frozenset(name for name, count in declared.items() if count == 1 and inside[name] == total[name] > 0)
 
 
-def leaves(node: c_ast.Node, in_switch: bool = False) -> bool:
-    """True if a loop over the statement may be left from inside of it: by a break of its own, or by a return."""
-    if isinstance(node, c_ast.Return) or (isinstance(node, c_ast.Break) and not in_switch):
-        return True
-    inside = in_switch or isinstance(node, (c_ast.For, c_ast.While, c_ast.DoWhile, c_ast.Switch))
-    return any(leaves(child, inside) for _, child in node.children())
-
-
 def identifiers(node: c_ast.Node) -> Iterator[str]:
     """Names that a tree mentions."""
     return (found.name for found in _nodes(node) if isinstance(found, c_ast.ID))

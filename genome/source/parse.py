@@ -10,7 +10,6 @@ from typing import NamedTuple
 from pycparser import c_ast
 
 from genome.ir.expr import Call, Const, Expr, Var
-from genome.ir.print_functions import BARRIERS
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -23,7 +22,9 @@ from genome.ir.stmt import (
     flatten,
 )  # fmt: skip
 from genome.ir.types import infer
+from genome.source.barriers import synchronises
 from genome.source.encode import OPAQUE, Encoded
+from genome.source.escapes import escapes
 from genome.source.inline import MAX_TOKENS, Inliner, out_of_order
 from genome.source.jumps import Jump, jumps, settle, structure
 from genome.source.loops import loop_variables
@@ -34,6 +35,7 @@ from genome.source.parse_decl import DeclReader
 from genome.source.parse_expr import ExprReader
 from genome.source.parse_loop import LoopReader, decimal
 from genome.source.parse_repeat import RepeatReader
+from genome.source.parse_switch import SwitchReader
 from genome.source.surroundings import Surroundings
 
 
@@ -124,6 +126,7 @@ class _Reader:
         self.loops = LoopReader(names_, self.expr, self.decl.skipped, self.block, kernel)
         self.repeats = RepeatReader(names_, self.expr, self._item, self.loops.inside(self.block))
         self.uncounted: set[int] = set()
+        self.switches = SwitchReader(names_, self.expr, self.block)
 
     # ---- blocks
 
@@ -202,6 +205,8 @@ class _Reader:
                 return (If(self.expr.read(node.cond), self.block(node.iftrue), self.block(node.iffalse)),)
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():
                 return self._loop(node, unroll)
+            case c_ast.Switch():
+                return self.switches.read(node)
             case c_ast.Compound():
                 return self.block(node)
             case c_ast.FuncCall():
@@ -261,7 +266,7 @@ class _Reader:
         return (*inner, Assign(target, last.value))
 
     def _call(self, node: c_ast.FuncCall) -> Body:
-        if self._synchronises(node):
+        if synchronises(node, self.names):
             return (Barrier(),)
         if not isinstance(node.name, c_ast.ID):
             raise Unsupported("method call")
@@ -272,36 +277,17 @@ class _Reader:
         value = self.expr.read(node)
         return (ExprStmt(value),) if isinstance(value, Call) else ()  # a helper that was put in did its work
 
-    def _synchronises(self, node: c_ast.FuncCall) -> bool:
-        """True for ``__syncthreads()``, and for ``block.sync()`` and ``cg::sync(block)`` of the whole block."""
-        args = node.args.exprs if node.args else []
-        if isinstance(node.name, c_ast.StructRef):
-            group = node.name.name if node.name.field.name == "sync" and not args else None
-        elif isinstance(node.name, c_ast.ID):
-            name = self.names.mangled.get(node.name.name, node.name.name)
-            if name in BARRIERS:
-                return not args
-            group = args[0] if name.endswith("::sync") and len(args) == 1 else None
-        else:
-            return False
-        known = self.names.find(group.name) if isinstance(group, c_ast.ID) else None
-        return self.names.types.get(known or "", "").endswith("::thread_block")
-
     # ---- opaque text
 
     def _opaque_with_jumps(self, node: c_ast.Node) -> Body:
         declared = self.decl.missing(node)
-        return (*declared, self.opaque.node(node), *((Jump("opaque"),) if _escaping(node) else ()))
+        return (*declared, self.opaque.node(node), *((Jump("opaque"),) if escapes(node) else ()))
 
 
 def _placed(body: Body, node: c_ast.Node) -> Body:
     """The statements of a node, on its line where they have none of their own."""
     line = node.coord.line if node.coord else 0
     return tuple(stmt if stmt.line else replace(stmt, line=line) for stmt in body)
-
-
-def _deref(node: c_ast.Node) -> c_ast.Node:
-    return node.expr if isinstance(node, c_ast.UnaryOp) and node.op == "&" else c_ast.UnaryOp("*", node)
 
 
 def _with_pragmas(nodes: Sequence[c_ast.Node]) -> Iterator[tuple[c_ast.Node, int | None]]:
@@ -315,13 +301,3 @@ def _with_pragmas(nodes: Sequence[c_ast.Node]) -> Iterator[tuple[c_ast.Node, int
             continue
         yield node, unroll
         unroll = None
-
-
-def _escaping(node: c_ast.Node, in_switch: bool = False) -> bool:
-    """True if a break or continue inside leaves the statement."""
-    if isinstance(node, c_ast.Continue) or (isinstance(node, c_ast.Break) and not in_switch):
-        return True
-    if isinstance(node, (c_ast.For, c_ast.While, c_ast.DoWhile)):
-        return False
-    inside = in_switch or isinstance(node, c_ast.Switch)
-    return any(_escaping(child, inside) for _, child in node.children())

@@ -15,8 +15,9 @@ from genome.ir.types import INTEGER_TYPES, canonical, infer
 from genome.source.axes import WIDE_INTEGERS
 from genome.source.counted import at_turn, literal, turns
 from genome.source.encode import AUTO
+from genome.source.escapes import leaves
 from genome.source.jumps import jumps
-from genome.source.loops import FIRST, TURN, LoopHead, Variable, for_head, identifiers, leaves, while_head
+from genome.source.loops import FIRST, TURN, LoopHead, Variable, for_head, identifiers, while_head
 from genome.source.names import Names, Unsupported
 from genome.source.parse_expr import ExprReader
 

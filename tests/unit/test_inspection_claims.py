@@ -34,7 +34,6 @@ def of_kind(seen: Inspection, kind: FindingKind) -> list[Finding]:
 @pytest.mark.parametrize(
     ("before", "statement"),
     [
-        ("", "switch (n) { case 1: v += 1.0f; break; default: v *= 2.0f; }"),
         ("", "v = elsewhere(v);"),
         ("", 'asm volatile("add.f32 %0, %0, %0;" : "+f"(v));'),
     ],

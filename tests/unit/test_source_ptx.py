@@ -42,7 +42,9 @@ OTHER_WORK = {
 
 TURNS = "loops count their turns: the compiler knows when they end, and unrolls them"
 UNROLLED = dict.fromkeys(("source/reduce:reduce", "kernels/strides:scaled", "kernels/strides:smooth",
-                          "kernels/strides:counted"), TURNS)  # fmt: skip
+                          "kernels/strides:counted"), TURNS) | {
+    "source/switched:classes": "a switch becomes a chain of comparisons: the compiler selects instead of branching",
+}  # fmt: skip
 """Kernels whose normal form has the same operations another number of times, and why; they are executed elsewhere."""
 
 

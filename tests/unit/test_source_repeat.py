@@ -28,6 +28,8 @@ FORMS = (
     "while (v < 40) { if (v % 2) { if (v % 5 == 0) { v += 9; continue; } v++; } else { if (v == 36) break; v += 3; } }",
     "for (int j = 0; j < 8; j++) { switch (j) { case 3: r += 5; break; default: r++; } if (r > v) break; }",
     "if (v > 4) { while (v > 0) { v -= 2; if (v == 3) return; r++; } r += 100; } r += 1;",
+    "switch (v % 6) { case 0: case 1: r = 1; break; case 2: r = 7; case 4: if (v > 9) break; r++; default: r += 3; }",
+    "for (int j = 0; j < v; j++) { switch (j) { case 4: continue; case 3: if (j > 8) return; default: r++; } r--; }",
     "int w; while ((w = halved(v)) > 3) { v -= 2; r += w; } while (v-- > 1) r++; do { r += 2; } while (r < 9 + v);",
 )  # fmt: skip
 """Statements over ``v`` (the thread) and ``r`` (the result), each run by threads of its own."""
@@ -61,7 +63,7 @@ def run(kernel: Kernel) -> np.ndarray:
 def test_loops_compute_what_their_text_does() -> None:
     kernel = parse_kernel(source(), "k")
     text = [stmt.text for stmt in flatten(kernel.body) if isinstance(stmt, Opaque)]
-    assert [part.split()[0] for part in text] == ["switch"]
+    assert not text
     np.testing.assert_array_equal(run(kernel), run(verbatim_kernel(source(), "k")))
 
 
@@ -118,7 +120,7 @@ def test_a_loop_that_goes_on_by_itself_is_read(statement: str) -> None:
 
 @pytest.mark.parametrize("statement", [
     "while (v < n) { asm volatile(\"\"); v++; if (v == 7) goto end; } end:;",
-    "while (v < n) { switch (v) { case 1: continue; } v += 2; }",
+    "while (v < n) { switch (v) { int w; case 1: continue; } v += 2; }",
 ])  # fmt: skip
 def test_jumps_of_text_leave_no_loop_that_is_read(statement: str) -> None:
     assert not any(isinstance(stmt, Repeat | Loop) for stmt in flatten(body(statement).body))

@@ -18,8 +18,8 @@ __global__ void steps(const float* x, float* y, int n) {
         if (k == 1) continue;
         y[i * 3 + k] = w[k] + mean3(x, 1) + mean3(w, 1);
     }
-    switch (count) {
-        case 0: y[i * 3 + 1] = 0.0f; break;
-        default: y[i * 3 + 1] = (float)count;
-    }
+    if (count > 9) goto done;
+    y[i * 3 + 1] = (float)count;
+done:
+    y[i * 3] += 1.0f;
 }

@@ -23,13 +23,13 @@ extern "C" __global__ void steps(const float* x, float* y, int n)
                     y[i * 3 + k] = w[k] + mean3_value + mean3_value_2;
                 }
             }
-            switch (count) {
-                case 0:
-                    y[i * 3 + 1] = 0.0f;
-                    break;
-                default:
-                    y[i * 3 + 1] = (float) count;
+            if (count > 9) {
+                goto done;
             }
+            y[i * 3 + 1] = (float)count;
+            done:
+            y[i * 3] += 1.0f;
+            ;
         }
     }
 }
