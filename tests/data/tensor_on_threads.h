@@ -1,6 +1,9 @@
-// Matrix loads and products of a warp on system threads, written from the figures of the PTX manual: the fragments of
-// ldmatrix .x2 and .x4, and those of mma.m16n8k16.
+// Matrix loads and products of a warp, and asynchronous copies, on system threads, written from the figures of the PTX
+// manual: the fragments of ldmatrix .x2 and .x4, those of mma.m16n8k16, the groups of cp.async. A copy arrives as late as
+// it may.
+#include <deque>
 #include <type_traits>
+#include <utility>
 
 #include "cuda_on_threads.h"
 
@@ -13,6 +16,19 @@ inline float __bfloat162float(__nv_bfloat16 value) {
   float result;
   std::memcpy(&result, &wide, 4);
   return result;
+}
+
+struct Copy { void* to; const void* from; int bytes; };
+static thread_local std::deque<std::vector<Copy>> begun;
+static thread_local std::vector<Copy> open_copies;
+inline void copy_async(int bytes, void* to, const void* from) {
+  if ((size_t)to % bytes || (size_t)from % bytes) abort();
+  open_copies.push_back({to, from, bytes});
+}
+inline void copies_begun() { begun.push_back(std::exchange(open_copies, {})); }
+inline void copies_done(size_t pending) {
+  for (; begun.size() > pending; begun.pop_front())
+    for (const Copy& copy : begun.front()) std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
 inline unsigned lane() { return thread_number() % 32; }

@@ -5,6 +5,7 @@ The product's own inline PTX is left out there; that it compiles, and for which 
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -91,8 +92,10 @@ def tiled(product: Product, down: int, across: int, depth: int, *more: Gene) -> 
     )  # fmt: skip
 
 
-def by_warps(product: Product, buffers: int) -> tuple[Gene, ...]:
-    return gene("pipeline", f"{product.axes[2]}_outer", buffers=buffers), gene("tensor_core", product.sums)
+def by_warps(product: Product, buffers: int, ahead: str = "pipeline") -> tuple[Gene, ...]:
+    """Tiles loaded ahead, by registers or by asynchronous copies (then buffers are stages), and products of warps."""
+    key = "buffers" if ahead == "pipeline" else "stages"
+    return gene(ahead, f"{product.axes[2]}_outer", **{key: buffers}), gene("tensor_core", product.sums)
 
 
 def lowered(product: Product, *genes: Gene, **grants: bool) -> Variant:
@@ -126,7 +129,7 @@ def execute(product: Product, variant: Variant, sizes: dict[str, int], folder: P
     grid, block = ", ".join(f"{a.blocks(sizes)}u" for a in launch.grid), ", ".join(f"{b}u" for b in launch.block)
     lines.append(f"  launch({{{grid}}}, {{{block}}}, [&] {{ {launch.entry}({', '.join(names)}); }});")
     lines.append(f"  fwrite(arg_{result.name}, sizeof(arg_{result.name}[0]), {m * n}, out);")
-    text = variant.source[variant.source.index('extern "C" __global__') :]
+    text = without_ptx(variant.source[variant.source.index('extern "C" __global__') :])
     main = 'int main(int, char** f) {\n  FILE *in = fopen(f[1], "rb"), *out = fopen(f[2], "wb");\n'
     (folder / "k.cpp").write_text(f'#include "{HEADER}"\n{text}\n{main}' + "\n".join(lines) + "\n  fclose(out);\n}\n")
     options = ["-std=c++20", "-O1", "-w", "-fsanitize=thread", "-pthread"]
@@ -149,6 +152,18 @@ def execute(product: Product, variant: Variant, sizes: dict[str, int], folder: P
     return np.frombuffer((folder / "out").read_bytes(), result.dtype).reshape(m, n), wanted[product.entry]
 
 
+def without_ptx(text: str) -> str:
+    """The kernel with its asynchronous copies as calls."""
+    place = r'"r"\(\(unsigned int\)__cvta_generic_to_shared\((.*)\)\), "l"\((.*)\)'
+    text = re.sub(
+        rf'asm volatile\("cp\.async\.c[ag]\.[^,]*, \[%1\], (\d+);" :: {place} : "memory"\)',
+        r"copy_async(\1, \2, \3)",
+        text,
+    )
+    text = text.replace('asm volatile("cp.async.commit_group;" ::: "memory")', "copies_begun()")
+    return re.sub(r'asm volatile\("cp\.async\.wait_group (\d+);" ::: "memory"\)', r"copies_done(\1)", text)
+
+
 SHAPES = {"two steps, odd groups": (2, 3, 32, 2), "two groups at once": (4, 2, 16, 1), "one group": (2, 1, 16, 2)}
 
 
@@ -159,6 +174,19 @@ def test_products_of_a_warp_are_those_of_its_threads(name: str, shape: str, tmp_
     variant = lowered(product, *tiled(product, down, across, depth, *by_warps(product, buffers)))
     assert not variant.skipped, variant.skipped
     sizes = product.size(8 * down + 5, 16 * across + 3, 5 * depth + 7).env
+    assert variant.guard.holds(sizes)
+    got, wanted = execute(product, variant, sizes, tmp_path)
+    np.testing.assert_allclose(got, wanted, rtol=2e-3, atol=1e-3)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to run CUDA text with")
+@pytest.mark.parametrize("stages", [3])
+def test_tiles_may_be_copied_several_turns_ahead(stages: int, tmp_path: Path) -> None:
+    product = PRODUCTS["row-major"]
+    wide = [replace_width(one) for one in tiled(product, 2, 2, 16)]
+    variant = lowered(product, *wide, *by_warps(product, stages, "async_copy"))
+    assert not variant.skipped, variant.skipped
+    sizes = product.size(16, 40, 88).env
     assert variant.guard.holds(sizes)
     got, wanted = execute(product, variant, sizes, tmp_path)
     np.testing.assert_allclose(got, wanted, rtol=2e-3, atol=1e-3)

@@ -166,6 +166,6 @@ def test_variable_of_loops_keeps_its_type() -> None:
 
 
 def test_text_that_needs_a_variable_of_loops_finds_it_declared() -> None:
-    kernel = parsed("int i; for (i = 0; i < b; i++) { if (h > 9) break; asm(""); h += i; }")
+    kernel = parsed("int i; for (i = 0; i < b; i++) { if (h > 9) break; asm(); h += i; }")
     printed = print_kernel(kernel, Target.CUDA)
     assert printed.index("int i;") < printed.index("for (i = 0;")
