@@ -1,4 +1,4 @@
-"""A Gaussian process over a few hundred measurements: Matern 5/2, a length scale a column, scale integrated out.
+"""A Gaussian process over a few hundred measurements: Matern 5/2 with a length scale a column, plus linear columns.
 
 Rasmussen and Williams, Gaussian Processes for Machine Learning (2006): equations 2.23 to 2.26 (prediction), 4.17
 (Matern) and 5.8 (marginal likelihood), the latter with the scale of the process at its best value.
@@ -19,9 +19,76 @@ TYPICAL_SCALE = 0.7
 """Median of the prior over length scales (columns are in 0..1), log-normal with a spread of a factor of e."""
 TYPICAL_NOISE = 1e-3
 """Median of the prior over the variance of noise, relative to the process, with a spread of a factor of e^2."""
+TYPICAL_AMPLITUDE = 0.5
+"""Median of the prior over amplitudes of linear columns, with a spread of a factor of e."""
 JITTER = 1e-6
 _SCALES = (math.log(0.05), math.log(20.0))
+_AMPLITUDES = (math.log(1e-3), math.log(5.0))
 _NOISES = (math.log(1e-5), math.log(0.3))
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Covariance, without the scale of the process.
+
+    Attributes:
+        logs: Logarithms of a length scale for each column, of an amplitude for each linear column, and of the noise.
+        linear: How many of the inputs' last columns are linear: what an amplitude of theirs adds is proportional to
+            them, whatever the distance.
+    """
+
+    logs: Array
+    linear: int = 0
+
+    @staticmethod
+    def typical(columns: int, linear: int = 0) -> Kernel:
+        """What is believed before anything was measured; ``columns`` are those that are not linear."""
+        scales, amplitudes = np.full(columns, math.log(TYPICAL_SCALE)), np.full(linear, math.log(TYPICAL_AMPLITUDE))
+        return Kernel(np.concatenate((scales, amplitudes, (math.log(TYPICAL_NOISE),))), linear)
+
+    @property
+    def noise(self) -> float:
+        """Variance of noise."""
+        return math.exp(self.logs[-1])
+
+    def between(self, a: Array, b: Array) -> Array:
+        """Covariance of places, shape (len(a), len(b)); both have all columns, the linear ones last."""
+        split = len(self.logs) - 1 - self.linear
+        covariance = matern(a[:, :split], b[:, :split], np.exp(self.logs[:split]))
+        if self.linear:
+            amplitudes = np.exp(self.logs[split:-1])
+            covariance += (a[:, split:] * amplitudes) @ (b[:, split:] * amplitudes).T
+        return covariance
+
+    def variances(self, places: Array) -> Array:
+        """Covariance of each place with itself, shape (len(places),)."""
+        split = len(self.logs) - 1 - self.linear
+        return np.asarray(1.0 + ((places[:, split:] * np.exp(self.logs[split:-1])) ** 2).sum(1))
+
+    def among(self, places: Array) -> Array:
+        """Covariance of measurements, noise included."""
+        covariance = self.between(places, places)
+        covariance[np.diag_indices(len(places))] += self.noise + JITTER
+        return covariance
+
+    def stepped(self, rng: np.random.Generator) -> Kernel:
+        """A step away: of one logarithm mostly, at times of all."""
+        logs = self.logs.copy()
+        if rng.random() < 0.7:
+            logs[rng.integers(len(logs))] += rng.normal()
+        else:
+            logs += 0.3 * rng.normal(size=len(logs))
+        split = len(logs) - 1 - self.linear
+        logs[:split] = np.clip(logs[:split], *_SCALES)
+        logs[split:-1] = np.clip(logs[split:-1], *_AMPLITUDES)
+        logs[-1] = np.clip(logs[-1], *_NOISES)
+        return Kernel(logs, self.linear)
+
+    def surprise(self) -> float:
+        """Negative logarithm of the prior, up to a constant."""
+        apart = self.logs - Kernel.typical(len(self.logs) - 1 - self.linear, self.linear).logs
+        apart[-1] /= 2.0
+        return float(apart @ apart) / 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,24 +96,24 @@ class Posterior:
     """What the measurements say of other places.
 
     Attributes:
+        kernel: The covariance.
         inputs: Where was measured, shape (measurements, columns).
-        scales: A length scale a column.
-        factor: Lower Cholesky factor of the covariance, without the scale of the process.
+        factor: Lower Cholesky factor of the covariance.
         weights: Solution of the covariance with the targets, shape (measurements,).
-        variance: Of the process.
+        variance: Scale of the process.
     """
 
+    kernel: Kernel
     inputs: Array
-    scales: Array
     factor: Array
     weights: Array
     variance: float
 
-    def predict(self, inputs: Array) -> tuple[Array, Array]:
+    def predict(self, places: Array) -> tuple[Array, Array]:
         """Mean and standard deviation at places of shape (count, columns); each of shape (count,)."""
-        cross = matern(inputs, self.inputs, self.scales)
+        cross = self.kernel.between(places, self.inputs)
         spread = solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
-        left = np.maximum(1.0 - np.einsum("ij,ij->j", spread, spread), 1e-9)
+        left = np.maximum(self.kernel.variances(places) - np.einsum("ij,ij->j", spread, spread), 1e-9)
         return cross @ self.weights, np.sqrt(self.variance * left)
 
 
@@ -59,39 +126,22 @@ def matern(a: Array, b: Array, scales: Array) -> Array:
     return correlation
 
 
-def first_guess(columns: int) -> Array:
-    """Logarithms of the length scales and of the noise before anything was measured, shape (columns + 1,)."""
-    return np.append(np.full(columns, math.log(TYPICAL_SCALE)), math.log(TYPICAL_NOISE))
-
-
-def improve(guess: Array, inputs: Array, targets: Array, rng: np.random.Generator, tries: int) -> Array:
-    """The best of some steps from a guess, by marginal likelihood and prior: of one scale mostly, at times of all."""
-    best, loss = guess, _loss(guess, inputs, targets)
+def improved(kernel: Kernel, inputs: Array, targets: Array, rng: np.random.Generator, tries: int) -> Kernel:
+    """The best of some steps from a kernel, by marginal likelihood and prior."""
+    best, loss = kernel, _loss(kernel, inputs, targets)
     for _ in range(tries):
-        step = best.copy()
-        if rng.random() < 0.7:
-            step[rng.integers(len(step))] += rng.normal()
-        else:
-            step += 0.3 * rng.normal(size=len(step))
-        step[:-1] = np.clip(step[:-1], *_SCALES)
-        step[-1] = np.clip(step[-1], *_NOISES)
+        step = best.stepped(rng)
         other = _loss(step, inputs, targets)
         if other < loss:
             best, loss = step, other
     return best
 
 
-def condition(guess: Array, inputs: Array, targets: Array) -> Posterior:
+def condition(kernel: Kernel, inputs: Array, targets: Array) -> Posterior:
     """The process given targets (of mean 0 and deviation 1) at these inputs."""
-    factor = cholesky(_covariance(guess, inputs), lower=True, check_finite=False)
+    factor = cholesky(kernel.among(inputs), lower=True, check_finite=False)
     weights = cho_solve((factor, True), targets, check_finite=False)
-    return Posterior(inputs, np.exp(guess[:-1]), factor, weights, _variance(float(targets @ weights), len(targets)))
-
-
-def _covariance(guess: Array, inputs: Array) -> Array:
-    covariance = matern(inputs, inputs, np.exp(guess[:-1]))
-    covariance[np.diag_indices(len(inputs))] += math.exp(guess[-1]) + JITTER
-    return covariance
+    return Posterior(kernel, inputs, factor, weights, _variance(float(targets @ weights), len(targets)))
 
 
 def _variance(fit: float, count: int) -> float:
@@ -99,15 +149,13 @@ def _variance(fit: float, count: int) -> float:
     return (fit + 1.0) / (count + 1.0)
 
 
-def _loss(guess: Array, inputs: Array, targets: Array) -> float:
+def _loss(kernel: Kernel, inputs: Array, targets: Array) -> float:
     """Negative log marginal likelihood plus that of the prior, up to a constant."""
     try:
-        factor = cholesky(_covariance(guess, inputs), lower=True, check_finite=False)
+        factor = cholesky(kernel.among(inputs), lower=True, check_finite=False)
     except LinAlgError:
         return math.inf
     white = solve_triangular(factor, targets, lower=True, check_finite=False)
     count = len(targets)
     misfit = 0.5 * count * math.log(_variance(float(white @ white), count)) + float(np.log(np.diag(factor)).sum())
-    scales = float(((guess[:-1] - math.log(TYPICAL_SCALE)) ** 2).sum()) / 2.0
-    noise = ((guess[-1] - math.log(TYPICAL_NOISE)) / 2.0) ** 2 / 2.0
-    return misfit + scales + float(noise)
+    return misfit + kernel.surprise()

@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from knowledge.gaussian_process import condition, first_guess, improve
+from knowledge.gaussian_process import Kernel, condition, improved
 from knowledge.parameter_features import parameter_columns
 
 Array = NDArray[np.float64]
 
 FIRST = 12
 """Measurements far from one another before the model is asked."""
+RECALLED = 5
+FIRST_AFTER_RECALL = 8
+"""With a history: measurements of what was best there, and those after which the model is asked."""
 SPREAD_AMONG = 64
 SAMPLE = 1500
 """Configurations drawn from the whole space for each choice."""
@@ -54,13 +57,13 @@ class ParameterSearch:
         rng: np.random.Generator,
         history: Sequence[Array] = (),
     ) -> None:
-        self._history = history
+        self._history = np.stack([_relative(times) for times in history], axis=1) if history else None
         self._columns = parameter_columns(values, table)
         self._table = table
         self._counts = [len(texts) for texts in values]
         self._rows: Mapping[tuple[int, ...], int] = {tuple(map(int, line)): row for row, line in enumerate(table)}
         self._rng = rng
-        self._guess = first_guess(self._columns.shape[1])
+        self._kernel = Kernel.typical(self._columns.shape[1], len(history))
         self._looked = 0  # measurements at the last look at the length scales
         self._taken = np.zeros(len(table), dtype=bool)
         self._measured: list[int] = []
@@ -81,17 +84,34 @@ class ParameterSearch:
         free = np.flatnonzero(~self._taken)
         if not len(free):
             return None
-        if len(self._measured) < FIRST or np.isfinite(self._logs).sum() < 3:
+        count = len(self._measured)
+        if self._history is not None and count < RECALLED:
+            return self._recalled(free, count)
+        if count < (FIRST if self._history is None else FIRST_AFTER_RECALL) or np.isfinite(self._logs).sum() < 3:
             return self._far(free)
-        targets = self._targets()
-        inputs = self._columns[self._measured]
-        if not self._looked or len(targets) >= self._looked + EVERY:
+        targets, deviation = self._targets()
+        inputs = self._inputs(self._measured, deviation)
+        if not self._looked or count >= self._looked + EVERY:
             steps = STEPS if self._looked else FIRST_STEPS
-            self._guess = improve(self._guess, inputs, targets, self._rng, steps)
-            self._looked = len(targets)
+            self._kernel = improved(self._kernel, inputs, targets, self._rng, steps)
+            self._looked = count
         candidates = self._candidates(free)
-        mean, spread = condition(self._guess, inputs, targets).predict(self._columns[candidates])
+        mean, spread = condition(self._kernel, inputs, targets).predict(self._inputs(candidates, deviation))
         return int(candidates[np.argmax(expected_improvement(mean, spread, float(targets.min())))])
+
+    def _recalled(self, free: NDArray[np.intp], count: int) -> int:
+        """What was best elsewhere: over all histories, then in each of them, in turn."""
+        assert self._history is not None
+        turn = count % (self._history.shape[1] + 1)
+        scores = self._history.mean(axis=1) if turn == 0 else self._history[:, turn - 1]
+        return int(free[np.argmin(scores[free])])
+
+    def _inputs(self, rows: Sequence[int] | NDArray[np.intp], deviation: float) -> Array:
+        """Columns, then what was seen elsewhere, relative to what was measured here and in the targets' unit."""
+        if self._history is None:
+            return self._columns[rows]
+        elsewhere = (self._history[rows] - self._history[self._measured].mean(axis=0)) / deviation
+        return np.concatenate((self._columns[rows], elsewhere), axis=1)
 
     def _far(self, free: NDArray[np.intp]) -> int:
         """One far from all that were measured, of a few."""
@@ -101,14 +121,15 @@ class ParameterSearch:
         apart = self._columns[some][:, None, :] - self._columns[self._measured][None, :, :]
         return int(some[np.argmax((apart * apart).sum(2).min(1))])
 
-    def _targets(self) -> Array:
-        """Logarithms of times with mean 0 and deviation 1, the slow ones pulled in; a failure counts as the slowest."""
+    def _targets(self) -> tuple[Array, float]:
+        """Logarithms of times with mean 0 and deviation 1, and the deviation that they had.
+
+        The slow ones are pulled in; a failure counts as the slowest.
+        """
         logs = np.array(self._logs)
-        least = float(np.nanmin(logs))
-        cap = max(float(np.nanquantile(logs, GOOD_SHARE)), least + LEAST_RANGE)
-        pulled = np.where(logs > cap, cap + PULL * (logs - cap), logs)
-        pulled[np.isnan(pulled)] = np.nanmax(pulled)
-        return np.asarray((pulled - pulled.mean()) / (pulled.std() + 1e-9))
+        pulled = _pulled(logs)
+        deviation = max(float(pulled.std()), 1e-9)
+        return (pulled - pulled.mean()) / deviation, deviation
 
     def _candidates(self, free: NDArray[np.intp]) -> NDArray[np.intp]:
         near = {row for parent in self._best() for row in self._neighbours(parent) if not self._taken[row]}
@@ -135,3 +156,17 @@ def expected_improvement(mean: Array, spread: Array, best: float) -> Array:
     distance = (best - mean) / spread
     density = np.exp(-0.5 * distance * distance) / math.sqrt(2.0 * math.pi)
     return np.asarray((best - mean) * ndtr(distance) + spread * density)
+
+
+def _pulled(logs: Array) -> Array:
+    """Logarithms of times with those beyond a quantile pulled in, and the largest of them where there was a failure."""
+    cap = max(float(np.nanquantile(logs, GOOD_SHARE)), float(np.nanmin(logs)) + LEAST_RANGE)
+    pulled = np.where(logs > cap, cap + PULL * (logs - cap), logs)
+    pulled[np.isnan(pulled)] = np.nanmax(pulled)
+    return pulled
+
+
+def _relative(times: Array) -> Array:
+    """Logarithms of times over the shortest, pulled in like the targets."""
+    logs = _pulled(np.log(times))
+    return np.asarray(logs - logs.min())
