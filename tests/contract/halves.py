@@ -92,6 +92,9 @@ CASES: Mapping[str, tuple[str, Exact]] = {
 LOOSE = ("quotient", "root")
 """What a GPU may compute by an approximation, to the last bit or next to it."""
 
+FUSED = ("through float", "steps")
+"""Products with a sum or a difference behind them, which a GPU's compiler may fuse."""
+
 
 def source(kind: Format) -> str:
     """CUDA text: case number j writes ``y[j * n + i]``."""
