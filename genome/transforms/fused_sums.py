@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Expr, rewrite, walk
@@ -28,10 +29,7 @@ class FusedSums:
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """One for all sums that begin with two products and go on with something else."""
-        types = name_types(kernel)
-        found = any(_fused(node, types) is not node for stmt in flatten(kernel.body)
-                    for expr in expressions(stmt) for node in walk(expr))  # fmt: skip
-        return (Site("sums", "sums"),) if found else ()
+        return (Site("sums", "sums"),) if _has_sums(kernel) else ()
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
         """No parameters."""
@@ -51,6 +49,14 @@ class FusedSums:
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
         return "products are added to the rest of their sum by fused multiply-adds"
+
+
+@lru_cache(maxsize=64)
+def _has_sums(kernel: Kernel) -> bool:
+    """True if there is a sum to reorder; few genes come before this one, so that the same kernels are asked about."""
+    types = name_types(kernel)
+    values = (expr for stmt in flatten(kernel.body) for expr in expressions(stmt))
+    return any(_fused(node, types) is not node for value in values for node in walk(value))
 
 
 def _fused(node: Expr, types: Mapping[str, str]) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from genome.analysis.effects import is_pure
 from genome.analysis.inside import always_inside
@@ -39,9 +40,7 @@ class MaskedReads:
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """One an array with an element whose zero makes a guarded term vanish."""
-        arrays = dict.fromkeys(array for stmt in flatten(kernel.body) if isinstance(stmt, If)
-                               for array in _maskable(kernel, stmt))  # fmt: skip
-        return tuple(Site(array, f"read.guarded[{number}]") for number, array in enumerate(arrays))
+        return tuple(Site(array, f"read.guarded[{number}]") for number, array in enumerate(_guarded_arrays(kernel)))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
         """No parameters."""
@@ -65,6 +64,12 @@ class MaskedReads:
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
         return f"{site.label} counts as zero where a condition leaves it out of a sum"
+
+
+@lru_cache(maxsize=64)
+def _guarded_arrays(kernel: Kernel) -> tuple[str, ...]:
+    conditions = (stmt for stmt in flatten(kernel.body) if isinstance(stmt, If))
+    return tuple(dict.fromkeys(array for stmt in conditions for array in _maskable(kernel, stmt)))
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,7 @@ def _computation(body: Body) -> Body:
     return tuple(stmt for stmt in body if not isinstance(stmt, Barrier) and not is_copy(stmt))
 
 
+@lru_cache(maxsize=8192)
 def _masked(expr: Expr) -> tuple[Select, ...]:
     """Each ``condition ? array[i] : literal`` of the expression."""
     nodes = (node for node in walk(expr) if isinstance(node, Select))
