@@ -20,10 +20,11 @@ def expected() -> tuple[type[Exception], ...]:
     from evaluator.devices import DeviceError
     from evo.campaign_types import CampaignError
     from evo.export import ExportError
+    from evo.plugins import PluginError
     from genome.source.errors import SourceError
     from knowledge.errors import KnowledgeError
 
-    return (CampaignError, SourceError, DeviceError, EvaluatorError, KnowledgeError, ExportError)
+    return (CampaignError, SourceError, DeviceError, EvaluatorError, KnowledgeError, ExportError, PluginError)
 
 
 class UserError(click.ClickException):
