@@ -74,6 +74,7 @@ def random_tile(context: AgentContext, rng: np.random.Generator) -> Tile:
     return Tile(
         x=x,
         y=y,
+        z=int(pick(rng, [factor for factor in (1, 2, 4, 8) if factor * x * y <= 64])),
         threads_x=int(pick(rng, (0, 8, 16, 32) if on_gpu else (0, 1, 2, 4, 8, 16, 32, 64))),
         threads_y=int(pick(rng, (0, 4, 8, 16) if on_gpu else (0, 1, 2, 4, 8, 16))),
         strip=int(pick(rng, (0, 0, 4, 8, 16))),
@@ -87,10 +88,10 @@ def random_tile(context: AgentContext, rng: np.random.Generator) -> Tile:
 def register_tile(context: AgentContext, genome: Genome, tile: Tile) -> Genome:
     """The genome with its instances replaced by this tile.
 
-    Promotion first (an accumulator in memory cannot be tiled), then blocked coarsening of each axis, block shape, jam,
-    and what the tile asks for inside.
+    Promotion and masks first (an accumulator in memory or a condition cannot be tiled), then blocked coarsening of each
+    axis, block shape, jam, and what the tile asks for inside.
     """
-    wants = [Want("promote")]
+    wants = [Want("promote"), Want("masked_reads")]
     for dim, factor, threads in (("x", tile.x, tile.threads_x), ("y", tile.y, tile.threads_y), ("z", tile.z, 0)):
         if threads:
             wants.append(Want("block_shape", f"parallel.{dim}", {"threads": threads}))

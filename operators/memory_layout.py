@@ -69,8 +69,10 @@ def staged_tile(context: AgentContext, genome: Genome, depth: int) -> Genome:
     """Adds a strip of the reduction loops and shared tiles of the reused reads."""
     wants = (
         Want("promote"),
+        Want("masked_reads"),
         Want("strip", "reduction*", {"factor": depth}, sites=1),
         Want("shared_tile", "read.reused*", {"pad": 1}),
+        Want("masked_tile", "read.masked*", {"pad": 2}),
     )
     return compose(genome, wants, context.moves)
 
