@@ -38,6 +38,7 @@ class Recording:
         table: Index of each parameter's value, shape (configurations, parameters).
         times_ms: Milliseconds of each configuration, shape (configurations,); NaN where it failed.
         failures: What the file says of a failure; empty where there was none.
+        problem_size: Extents of the problem; empty where the file does not tell.
     """
 
     kernel: str
@@ -47,6 +48,7 @@ class Recording:
     table: NDArray[np.int16]
     times_ms: NDArray[np.float64]
     failures: tuple[str, ...]
+    problem_size: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.times_ms)
@@ -72,7 +74,15 @@ def read_recording(path: Path) -> Recording:
     Raises:
         RecordingError: If the file cannot be read, is cut off, or is none of the known formats.
     """
-    data = _json(path)
+    return parse_recording(read_json(path), path)
+
+
+def parse_recording(data: Any, path: Path) -> Recording:
+    """The recorded space in the JSON data of a file.
+
+    Raises:
+        RecordingError: If it is none of the known formats.
+    """
     if not isinstance(data, dict):
         raise RecordingError(f"{path}: expected a JSON object, got {type(data).__name__}")
     try:
@@ -90,7 +100,12 @@ def read_recording(path: Path) -> Recording:
     raise RecordingError(f"{path}: expected {known}, got the fields {', '.join(map(str, data)) or 'none'}")
 
 
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """The data of a JSON file, compressed or not.
+
+    Raises:
+        RecordingError: If it cannot be read, is cut off, or is no JSON; with the position.
+    """
     opener = OPENERS.get(path.suffix, open)
     try:
         with opener(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
@@ -109,7 +124,8 @@ def _from_table(data: Mapping[str, Any]) -> Recording:
             raise RecordingError(f"rows[{number}]: expected {len(names)} values, a status and a time")
         status = row[len(names)]
         lines.append((row[: len(names)], row[len(names) + 1], "" if status == "ok" else str(status)))
-    return _recording(str(data.get("kernel", "")), str(data.get("device", "")), names, lines)
+    size = _extents(data.get("problem_size"))
+    return recording_of(str(data.get("kernel") or ""), str(data.get("device") or ""), names, lines, size)
 
 
 def _from_kernel_tuner(data: Mapping[str, Any]) -> Recording:
@@ -119,7 +135,8 @@ def _from_kernel_tuner(data: Mapping[str, Any]) -> Recording:
         time = entry["time"]
         failure = time if isinstance(time, str) else str(entry.get("__error__", ""))
         lines.append(([entry[name] for name in names], time, failure))
-    return _recording(str(data.get("kernel_name", "")), str(data.get("device_name", "")), names, lines)
+    size = _extents(data.get("problem_size"))
+    return recording_of(str(data.get("kernel_name") or ""), str(data.get("device_name") or ""), names, lines, size)
 
 
 def _from_t4(data: Mapping[str, Any]) -> Recording:
@@ -131,12 +148,29 @@ def _from_t4(data: Mapping[str, Any]) -> Recording:
         failure = "" if valid and times else str(result.get("invalidity") or "no time")
         lines.append(([result["configuration"][name] for name in names], times[0] if times else None, failure))
     metadata = data.get("metadata") or {}
-    return _recording(str(metadata.get("kernel", "")), str(metadata.get("device", "")), names, lines)
+    size = _extents(metadata.get("problem_size"))
+    return recording_of(str(metadata.get("kernel") or ""), str(metadata.get("device") or ""), names, lines, size)
 
 
-def _recording(
-    kernel: str, device: str, names: Sequence[str], lines: Iterable[tuple[Sequence[Any], Any, str]]
+def _extents(value: Any) -> tuple[int, ...]:
+    """Whole positive numbers, one or a list of them; nothing for anything else (an expression of parameters, say)."""
+    items = value if isinstance(value, list) else [value]
+    whole = [item for item in items if isinstance(item, int) and not isinstance(item, bool) and item > 0]
+    return tuple(whole) if len(whole) == len(items) else ()
+
+
+def recording_of(
+    kernel: str,
+    device: str,
+    names: Sequence[str],
+    lines: Iterable[tuple[Sequence[Any], Any, str]],
+    problem_size: tuple[int, ...] = (),
 ) -> Recording:
+    """A space from its lines: (values in the order of the names, time in ms, what failed). Repeated lines are left out.
+
+    Raises:
+        RecordingError: If nothing in it has a time, or no parameter varies.
+    """
     seen: list[dict[str, int]] = [{} for _ in names]
     rows: dict[tuple[int, ...], tuple[float, str]] = {}
     for values, time, failure in lines:
@@ -156,6 +190,7 @@ def _recording(
         np.array(list(rows), dtype=np.int16)[:, kept],
         np.array([time for time, _ in rows.values()]),
         tuple(failure for _, failure in rows.values()),
+        problem_size,
     )
 
 

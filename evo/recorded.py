@@ -38,7 +38,7 @@ class RecordedSpace:
     @cached_property
     def spec(self) -> KernelSpec:
         """A kernel without a source: only its tunables are genes, the default of each first."""
-        default = self.recording.configuration(self.first)
+        default = self._default
         tunables = tuple(
             Tunable(name, (default[name], *(value for value in values if value != default[name])))
             for name, values in zip(self.recording.names, self.recording.values, strict=True)
@@ -47,7 +47,7 @@ class RecordedSpace:
 
     def genome(self, row: int) -> Genome:
         """The configuration as genes: one a parameter that differs from its default."""
-        default, own = self.recording.configuration(self.first), self.recording.configuration(row)
+        default, own = self._default, self.recording.configuration(row)
         return Genome(tuple(self._gene(name, value) for name, value in own.items() if value != default[name]))
 
     def row(self, genome: Genome) -> int | None:
@@ -58,11 +58,23 @@ class RecordedSpace:
 
     def lower(self, genome: Genome) -> Variant | Rejection:
         """The configuration as compile options; a rejection where the space leaves it out."""
-        if self.row(genome) is None:
+        row = self.row(genome)
+        if row is None:
             return Rejection(genome, "the recorded space does not hold this configuration", "restriction")
-        options = tuple(f"-D{name}={value}" for name, value in self._values(genome).items())
+        return self.variant(row, genome)
+
+    def variant(self, row: int, proposed: Genome | None = None) -> Variant:
+        """A configuration as compile options."""
+        options = tuple(f"-D{name}={value}" for name, value in self.recording.configuration(row).items())
+        genome = self.genome(row)
         return Variant(
-            self.name, Target.CUDA, "", (_LAUNCH,), options=options, proposed=genome, genome=self._canonical(genome)
+            self.name,
+            Target.CUDA,
+            "",
+            (_LAUNCH,),
+            options=options,
+            genome=genome,
+            proposed=genome if proposed is None else proposed,
         )
 
     def moves(self, genome: Genome) -> tuple[Move, ...]:
@@ -79,6 +91,10 @@ class RecordedSpace:
         )
 
     @cached_property
+    def _default(self) -> Mapping[str, str]:
+        return self.recording.configuration(self.first)
+
+    @cached_property
     def _sites(self) -> Mapping[str, Site]:
         return {name: Site(name, f"macro[{number}]") for number, name in enumerate(self.recording.names)}
 
@@ -87,11 +103,6 @@ class RecordedSpace:
 
     def _values(self, genome: Genome) -> dict[str, str]:
         chosen = {gene.site.label: str(gene.values["value"]) for gene in genome.genes}
-        default = self.recording.configuration(self.first)
+        default = self._default
         known = dict(zip(self.recording.names, self.recording.values, strict=True))
         return {name: chosen[name] if chosen.get(name) in known[name] else default[name] for name in known}
-
-    def _canonical(self, genome: Genome) -> Genome:
-        row = self.row(genome)
-        assert row is not None
-        return self.genome(row)
