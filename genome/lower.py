@@ -25,7 +25,7 @@ from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import ELEMENT_BYTES, KernelSpec, Reading, dtype_of
 from genome.transforms.base import Context, Transform
 from genome.transforms.mapping import write_mapping
-from genome.variant import GridAxis, Guard, Launch, Rejection, Scratch, Target, Variant
+from genome.variant import GridAxis, Guard, Launch, Memset, Rejection, Scratch, Step, Target, Variant
 
 _ONE = GridAxis(SizeExpr("1"))
 
@@ -68,7 +68,7 @@ def lower(
         kernel=spec.name,
         target=target,
         source=source,
-        steps=(launch, *_following(spec, kernel, target)),
+        steps=_steps(spec, kernel, launch, target),
         scratch=_scratch(kernel),
         guard=guard,
         options=_options(spec, kernel, target),
@@ -92,10 +92,16 @@ def _last(finish: Finish) -> Kernel:
     return seal(write_mapping(finish.kernel))
 
 
-def _following(spec: KernelSpec, kernel: Kernel, target: Target) -> tuple[Launch, ...]:
-    """The launches behind the first."""
+def _steps(spec: KernelSpec, kernel: Kernel, launch: Launch, target: Target) -> tuple[Step, ...]:
+    """The launch, and what is done before and behind it."""
     finish = kernel.finish
-    return () if finish is None else (_launch(spec, _last(finish), target, (finish.buffer,)),)
+    if finish is None:
+        return (launch,)
+    last = _launch(spec, _last(finish), target, (finish.buffer,))
+    if not finish.threads:
+        return launch, last
+    one_block = replace(last, grid=(_ONE, _ONE, _ONE), block=(finish.threads, 1, 1))
+    return Memset(finish.buffer), launch, one_block
 
 
 def _scratch(kernel: Kernel) -> tuple[Scratch, ...]:

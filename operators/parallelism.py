@@ -15,7 +15,7 @@ from operators.mutation import batch, mutated
 TABLE: Mapping[str, float] = {
     "block_shape": 3.0, "coarsen_strided": 1.5, "coarsen_blocked": 1.5, "axis_swap": 0.7, "launch_bounds": 0.5,
     "register_tile": 0.5, "promote": 0.2, "cooperate": 1.5, "grid_stride": 1.5, "cascade": 1.5, "privatise": 1.0,
-    "transpose_tile": 0.3, "split_reduction": 1.0,
+    "transpose_tile": 0.3, "split_reduction": 1.0, "two_stages": 0.5,
     "shared_tile": 0.0, "vectorise": 0.0, "scalar_reads": 0.0, "restrict": 0.0, "strip": 0.0, "unroll": 0.0,
     "specialise": 0.0, "fast_math": 0.0, "macro": 0.3,
     "rasterise": 1.0, "warp_aggregate": 1.0, "unroll_jam": 0.3, "predicate": 0.2, "interchange": 0.0, "fusion": 0.0,

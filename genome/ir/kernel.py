@@ -166,12 +166,15 @@ class Finish:
         buffer: Name of the buffer, a pointer parameter of both.
         ctype: Type of its elements.
         elements: How many there are.
+        threads: Of the only block that it has, the buffer being cleared before the first launch; 0 where it is launched
+            for its axes.
     """
 
     kernel: Kernel
     buffer: str
     ctype: str
     elements: SizeExpr
+    threads: int = 0
 
 
 @dataclass(frozen=True, eq=False)

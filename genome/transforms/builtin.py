@@ -41,6 +41,7 @@ from genome.transforms.split_reduction import SplitReduction
 from genome.transforms.strip import Strip, Unroll
 from genome.transforms.tensor_core import TensorCore
 from genome.transforms.transpose_tile import TransposeTile
+from genome.transforms.two_stages import TwoStages
 from genome.transforms.unpeel import Unpeel
 from genome.transforms.unroll_jam import UnrollJam
 from genome.transforms.vectorise import Vectorise
@@ -71,6 +72,7 @@ BUILTIN: tuple[Transform, ...] = (
     TransposeTile(),
     WarpTile(),
     Cascade(),
+    TwoStages(),
     Privatise(),
     RegisterTile(),
     Online(),

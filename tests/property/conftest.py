@@ -89,7 +89,10 @@ class OpenClRunner:
             buffers[item.name] = raw.view(item.dtype)
         steps: list[tuple[str, tuple[int, ...], tuple[int, ...], tuple[str, ...]]] = []
         for step in variant.steps:
-            assert not isinstance(step, Memset), "the runner knows launches only"
+            if isinstance(step, Memset):
+                assert not steps, "the runner clears buffers in front of the first launch only"
+                buffers[step.buffer].view(np.uint8)[:] = step.value
+                continue
             assert isinstance(step, Launch)
             steps.append((step.entry, tuple(axis.blocks(sizes) for axis in step.grid), step.block, step.args))
         before = {name: array.copy() for name, array in buffers.items()}
