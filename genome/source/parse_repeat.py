@@ -15,6 +15,7 @@ from genome.source.parse_expr import ExprReader
 from genome.source.waiting import waits
 
 _BREAK, _CONTINUE, _RETURN = "break", "continue", "return"
+_MOST = 64  # jumps: behind each of them statements stand one condition deeper
 
 
 class RepeatReader:
@@ -49,7 +50,10 @@ class RepeatReader:
         with self.names.scope():
             before = self._items(node.init) if isinstance(node, c_ast.For) else ()
             ahead, condition = self._condition(node.cond)
-            body = settle(self.block(node.stmt, ""), _CONTINUE, self.names)
+            body = self.block(node.stmt, "")
+            if sum(isinstance(stmt, Jump) for stmt in flatten(body)) > _MOST:
+                raise Unsupported("loop")
+            body = settle(body, _CONTINUE, self.names)
             step = self._items(node.next) if isinstance(node, c_ast.For) else ()
         if any(isinstance(stmt, Opaque) for stmt in (*before, *ahead, *step)):
             raise Unsupported("loop")

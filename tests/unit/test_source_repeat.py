@@ -143,6 +143,12 @@ def test_names_that_loops_need_are_nobody_elses() -> None:
     assert "+ left;" in printed or "+= left;" in printed
 
 
+def test_a_loop_with_very_many_ways_out_stays_text() -> None:
+    ways = " ".join(f"if (p[v] == {number}) break; v++;" for number in range(500))
+    kernel = body(f"while (v < n) {{ {ways} }}")
+    assert [type(stmt) for stmt in kernel.body if isinstance(stmt, Opaque | Repeat)] == [Opaque]
+
+
 def test_loops_inside_of_one_another_are_read_in_good_time() -> None:
     deep = "for (int a{0} = 0; a{0} < n; a{0} += 1 + p[a{0}]) {{"
     inside = "".join(deep.format(number) for number in range(20))
