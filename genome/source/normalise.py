@@ -15,6 +15,7 @@ from genome.source.launched import Launched, spell_out
 from genome.source.parse import Parsed
 from genome.source.strides import Folded, after_loops, fold_strides
 from genome.source.substitute import forward, merge_declarations
+from genome.source.versions import versioned
 
 
 def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) -> Kernel:
@@ -23,7 +24,8 @@ def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) 
     When a launch index is left that no axis explains, the axes stay empty and the body keeps its own indices: the
     launch geometry is then part of what the kernel means.
     """
-    merged = convert_halves(merge_declarations(parsed.body), parsed.types, helper_signatures(kernel.prelude))
+    parsed = _versioned(kernel, parsed)
+    merged = convert_halves(parsed.body, parsed.types, helper_signatures(kernel.prelude))
     finder = AxisFinder(kernel.fresh, parsed.types)
     body = finder.inline(_forward(kernel, spell_out(merged, launched), parsed, finder, builtins=True))
     folded = fold_strides(body, finder.axes) if launched is not None else Folded(body)
@@ -40,6 +42,13 @@ def normalise(kernel: Kernel, parsed: Parsed, launched: Launched | None = None) 
         return _as_written(kernel, merged, parsed)
     axes = tuple(replace(axis, strided=axis.dim in reached) for axis in axes)
     return replace(kernel, axes=axes, body=body)
+
+
+def _versioned(kernel: Kernel, parsed: Parsed) -> Parsed:
+    """What was parsed, with a name for each value of integer scalars that are set several times."""
+    scalars = {param.name: param.ctype for param in kernel.params if not param.pointer}
+    body, types = versioned(merge_declarations(parsed.body), scalars, parsed.types.keys() | kernel.used_names)
+    return replace(parsed, body=body, types={**parsed.types, **types})
 
 
 def _as_written(kernel: Kernel, merged: Body, parsed: Parsed) -> Kernel:

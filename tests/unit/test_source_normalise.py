@@ -138,7 +138,7 @@ def test_conditions_that_bound_no_axis_stay() -> None:
 @pytest.mark.parametrize("body", [
     f"{INDEX} if (i < n) y[i] = x[i]; else y[0] = 1.0f;",
     f"{INDEX} if (i < n) y[i] = x[i]; y[n + i] = 2.0f;",
-    f"{INDEX} n = n - 1; if (i < n) y[i] = x[i];",
+    f"{INDEX} if (x[0] > 0) n = n - 1; if (i < n) y[i] = x[i];",
     f"{INDEX} int m = (int)x[0]; if (i < m) y[i] = x[i];",
 ])  # fmt: skip
 def test_guards_that_may_not_be_lifted(body: str) -> None:
@@ -161,7 +161,7 @@ def test_conversions_survive_substitution() -> None:
 
 
 def test_a_local_that_changes_is_not_substituted() -> None:
-    found = kernel(f"{INDEX} int at = i * 2; int other = at + 1; at += 3; if (i < n) y[at] = x[other];")
+    found = kernel(f"{INDEX} int at = i * 2; int other = at + 1; if (i > 3) at += 3; if (i < n) y[at] = x[other];")
     assert lines(found)[:2] == ["int at = i * 2;", "int other = at + 1;"]
 
 
@@ -342,8 +342,8 @@ def test_statements_with_one_meaning_in_the_ir() -> None:
         f"{INDEX} int a, b = 2; a = 3; y[i]++; --y[a]; y[0] = y[b] = 0.0f; a++; y[a] = 1.0f, y[b] = 2.0f; ; (void)n;"
     )
     assert "y[i] += 1;" in lines(found)
-    assert "y[a] -= 1;" in lines(found)
-    assert lines(found)[-4:] == ["y[0] = 0.0f;", "a++;", "y[a] = 1.0f;", "y[2] = 2.0f;"]
+    assert "y[3] -= 1;" in lines(found)
+    assert lines(found)[-3:] == ["y[0] = 0.0f;", "y[3 + 1] = 1.0f;", "y[2] = 2.0f;"]
 
 
 def test_shared_and_private_arrays() -> None:
@@ -424,8 +424,8 @@ def test_names_of_the_axis_stay_free_in_opaque_text() -> None:
 
 
 @pytest.mark.parametrize("call, written", [
-    ("int u = i; inc(u, 2.0f); y[u] = 0;", "u"),
-    ("int u = i; y[next(u)] = 0;", "u"),
+    ("int u = i; if (n > 3) inc(u, 2.0f); y[u] = 0;", "u"),
+    ("int u = i; if (n > 3) y[next(u)] = 0; y[u] = 0;", "u"),
     ("change<float>(y[i], y[i + 1]);", "y"),
     ("int u = i; from_a_missing_header(u); y[u] = 0;", "u"),
 ])  # fmt: skip
