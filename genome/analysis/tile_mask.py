@@ -6,12 +6,14 @@ says the same of every access that meets the element: it is one half-space of po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from genome.analysis.footprint import Box
-from genome.ir.expr import Binary, Expr, conjuncts, names
+from genome.ir.expr import Binary, Expr, Var, conjuncts, names
 from genome.ir.poly import Poly, constant, poly
+from genome.ir.types import infer
 
+_PLACE = "position in the box"  # no C name, so it cannot be one of the kernel's
 _COMPARED = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
@@ -19,22 +21,31 @@ class MaskError(Exception):
     """The condition says something else than where in the box an element lies; the message says what."""
 
 
-def mask_terms(condition: Expr, box: Box, offset: Sequence[int]) -> tuple[tuple[str, Sided, Sided], ...]:
+def mask_terms(
+    condition: Expr, box: Box, offset: Sequence[int], types: Mapping[str, str]
+) -> tuple[tuple[str, Sided, Sided], ...]:
     """The comparisons of a condition by position: (operator, left side, right side).
 
     Args:
         condition: A conjunction of comparisons over the variables of the box and others.
         box: The elements.
         offset: Where the access to which the condition belongs starts in the box, by dimension.
+        types: Of all names in the condition. Positions are of type ``int``.
 
     Raises:
-        MaskError: If a side is not an affine function of the position.
+        MaskError: If a side is not an affine function of the position, or is computed in another type by position (an
+            unsigned sum wraps round where a signed one is negative).
     """
     found = []
     for term in conjuncts(condition):
         if not isinstance(term, Binary) or term.op not in _COMPARED:
             raise MaskError("the condition is no conjunction of comparisons")
-        found.append((term.op, _by_position(term.left, box, offset), _by_position(term.right, box, offset)))
+        sides = [_by_position(side, box, offset) for side in (term.left, term.right)]
+        for side, before in zip(sides, (term.left, term.right), strict=True):
+            after = _side_at(side, [Var(_PLACE)] * len(box.strides))
+            if infer(before, types) != infer(after, {**types, _PLACE: "int"}):
+                raise MaskError("the condition is computed in a type that its position does not have")
+        found.append((term.op, sides[0], sides[1]))
     return tuple(found)
 
 

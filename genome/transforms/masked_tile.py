@@ -14,6 +14,7 @@ from genome.genes import ParamValue, Site
 from genome.ir.expr import Const, Expr, Index, Select, conjunction, names, rewrite, walk
 from genome.ir.kernel import Kernel
 from genome.ir.poly import constant
+from genome.ir.print_source import name_types
 from genome.ir.rewrite_stmt import map_body, map_stmts
 from genome.ir.stmt import (
     Assign,
@@ -134,7 +135,8 @@ def _planned(kernel: Kernel, array: str, no_alias: bool) -> _Plan:
     box, offsets = union(boxes)
     if not box.strides:
         raise _Refused("the whole block reads one element: a register is enough")
-    masks = {mask_terms(read.condition, box, offset) for read, offset in zip(reads, offsets, strict=True)}
+    types = name_types(kernel)
+    masks = {mask_terms(read.condition, box, offset, types) for read, offset in zip(reads, offsets, strict=True)}
     if len(masks) > 1 or len({read.other for read in reads}) > 1:
         raise _Refused(f"accesses to {array} are masked in different ways")
     mask = masks.pop()

@@ -106,6 +106,8 @@ TILES = {
     "a loop whose end is not known": (LOOP + f"if ({BORDER}) s += a[i + k - 1] * 2.0f;", "no constant trip count"),
     "a loop that leaves elements out": (
         "for (int k = 0; k < 4; k += 2) " + f"if ({BORDER}) s += a[i + k - 1] * 2.0f;", "leaves elements out"),
+    "a comparison that wraps round below zero": (
+        "for (unsigned k = 0; k < 3; k++) if (i + k - 1 < n) s += a[i + k - 1] * 2.0f;", "in a type that its position"),
     "an unmasked read beside": (
         TAPS + "{ if (i + k < n) s += a[i + k] * 2.0f; s += a[i]; }", "without a mask"),
 }  # fmt: skip
