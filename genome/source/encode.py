@@ -97,7 +97,7 @@ def encode_body(
         if token.text.startswith(_OWN):
             raise SourceError(token.file, token.line, f"names with {_OWN} are taken", f"rename '{token.text}'")
     names = _Names()
-    plain = _expressions(list(body), names)
+    plain = _expressions(_spelled_out(body), names)
     known = types | VECTOR_TYPES | SCALAR_TYPES | names.types | {AUTO} | _paired_types(plain)
     known -= _KEYWORDS
     prefix = "typedef int " + ", ".join(sorted(known)) + ";\n"
@@ -111,6 +111,25 @@ def encode_body(
     tokens, regions = replace_regions(plain, known, OPAQUE, test)
     restored = tuple(tuple(_restore(region, names.table)) for region in regions)
     return Encoded(prefix + "void f(void)" + _with_lines(tokens), restored, names.table, frozenset(known))
+
+
+def _spelled_out(body: Sequence[Token]) -> list[Token]:
+    """The tokens without ``namespace cg = cooperative_groups;``, and ``cooperative_groups::`` for ``cg::``."""
+    meanings: dict[str, str] = {}
+    result: list[Token] = []
+    position = 0
+    while position < len(body):
+        texts = [token.text for token in body[position : position + 5]]
+        if texts[:1] == ["namespace"] and len(texts) == 5 and texts[2] == "=" and texts[4] == ";":
+            meanings[texts[1]] = texts[3]
+            position += 5
+            continue
+        token = body[position]
+        if token.text in meanings and texts[1:2] == ["::"] and (not result or result[-1].text not in (".", "->", "::")):
+            token = token._replace(text=meanings[token.text])
+        result.append(token)
+        position += 1
+    return result
 
 
 def decode_words(tokens: Sequence[Token], encoded: Encoded) -> list[Token]:
@@ -269,6 +288,9 @@ def _qualified(tokens: list[Token], position: int, result: list[Token], names: _
     if position < len(tokens) and tokens[position].kind == "word":
         names.types.add(name)
     result.append(like._replace(text=name))
+    if [token.text for token in tokens[position : position + 2]] == ["{", "}"]:  # an object without arguments
+        result += [mark("(", like), mark(")", like)]
+        position += 2
     return position
 
 

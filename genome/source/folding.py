@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pycparser import c_ast
 
 from genome.ir.expr import Const
+from genome.ir.type_sizes import size_of as bytes_of
 from genome.source.names import Unsupported, type_name
 
 
@@ -53,10 +54,8 @@ def _fold(op: str, a: int, b: int) -> int | None:
 
 def size_of(node: c_ast.Node) -> int | None:
     """Bytes of a type, or None if they are not known."""
-    sizes = {"char": 1, "bool": 1, "short": 2, "half": 2, "int": 4, "float": 4, "double": 8, "long": 8, "size_t": 8}
-    sizes["__nv_bfloat16"] = 2
     try:
         name = type_name(node, {})
     except Unsupported:
         return None
-    return 8 if name.endswith("*") else sizes.get(name.removeprefix("unsigned ").replace("long long", "long"))
+    return bytes_of(name) or None

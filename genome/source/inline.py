@@ -123,7 +123,7 @@ class Inliner:
         if not param.pointer:
             return [Decl(inner.declare(param.name, ctype, False), param.ctype, (), expr.read(arg))]
         pointee = self._pointee(arg, expr)
-        if param.name in inner.moved or "*" in ctype:
+        if "*" in ctype or (param.name in inner.moved and not inner.sees):
             raise Unsupported("pointer")
         if pointee:
             if inner.types[pointee] != ctype:
@@ -131,7 +131,11 @@ class Inliner:
             inner.pointees[inner.declare(param.name, ctype, False)] = pointee
             return []
         pointer = expr.pointer(arg)
-        if pointer is None or pointer[0] in self.names.moved or inner.types.get(pointer[0]) != ctype:
+        if pointer is None or inner.types.get(pointer[0]) != ctype:
+            raise Unsupported("pointer")
+        if param.name in inner.moved:
+            return [inner.walk(inner.declare(param.name, ctype, False), *pointer)]
+        if pointer[0] in self.names.moved and not self.names.sees:
             raise Unsupported("pointer")
         return [inner.pointer(param.name, f"{'const ' if param.const else ''}{param.ctype}*", *pointer)]
 

@@ -39,3 +39,14 @@ def _leaves(node: c_ast.Node) -> bool:
 
 def _returns(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.Return) or any(_returns(child) for _, child in node.children())
+
+
+def set_names(node: c_ast.Node) -> frozenset[str]:
+    """Variables that a tree sets as a whole: ``p = q;``, ``p += n;``, ``p++``."""
+    found: set[str] = set()
+    match node:
+        case c_ast.Assignment(lvalue=c_ast.ID(name=name)):
+            found.add(name)
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--", expr=c_ast.ID(name=name)):
+            found.add(name)
+    return frozenset(found.union(*(set_names(child) for _, child in node.children())))

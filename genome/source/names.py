@@ -57,7 +57,8 @@ class Names:
         reserved: Names that the kernel itself uses, while a helper's are read.
         ranks: Number of dimensions of arrays with more than one.
         views: Unique name of a pointer that changed type -> where it points to.
-        sees: True if such pointers are followed.
+        walks: Unique name of a pointer that is set again -> its array, and the variable that holds its offset there.
+        sees: True if pointers of these two kinds are followed.
         pointees: Unique name of a pointer -> the one variable that it leads to.
         aliases: Unique names of references, pointers and closures that opaque text declares, with what they may reach.
     """
@@ -73,6 +74,7 @@ class Names:
     reserved: frozenset[str] = frozenset()
     ranks: dict[str, int] = field(default_factory=dict)
     views: dict[str, Place] = field(default_factory=dict)
+    walks: dict[str, tuple[str, str]] = field(default_factory=dict)
     sees: bool = True
     pointees: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -123,6 +125,12 @@ class Names:
         self.used.add(name)
         self.types[name] = ctype
         return name
+
+    def walk(self, name: str, array: str, offset: Expr | None) -> Decl:
+        """Declares the offset of a pointer that moves in an array; the array is empty where it is not known yet."""
+        at = self.fresh(f"{name}_at", "long long")
+        self.walks[name] = array, at
+        return Decl(at, "long long", (), offset)
 
     def pointer(self, name: str, ctype: str, base: str, offset: Expr) -> Decl:
         """Declares a pointer into an array: ``array + offset`` for the normaliser to put into its uses."""

@@ -28,7 +28,7 @@ from genome.source.escapes import escapes
 from genome.source.inline import MAX_TOKENS, Inliner, out_of_order
 from genome.source.jumps import Jump, jumps, settle, structure
 from genome.source.loops import loop_variables
-from genome.source.moves import straight_moves
+from genome.source.moves import set_names, straight_moves
 from genome.source.names import Names, Unsupported
 from genome.source.opaque import OpaqueMaker
 from genome.source.parse_decl import DeclReader
@@ -66,11 +66,15 @@ def read_body(block: c_ast.Compound, encoded: Encoded, around: Surroundings) -> 
         encoded: What turns encoded names back.
         around: What it is read in.
     """
+    able = {token.text for region in encoded.regions for token in region} | set_names(block)
+    around = replace(around, moves={name: count for name, count in around.moves.items() if name in able})
     names_ = _names(encoded, around, straight_moves(block, around.moves))
     while True:
+        moving = [name for name in around.pointers if name in names_.moved and names_.sees]
+        walks = [names_.walk(name, name, Const("0")) for name in moving]
         reader = _Reader(names_, encoded, around, block, [MAX_TOKENS])
-        body = reader.kernel(block.block_items or [])
-        hidden = any(not names_.views.keys().isdisjoint((*stmt.reads, *stmt.writes))
+        body = (*walks, *reader.kernel(block.block_items or []))
+        hidden = any(not (names_.views.keys() | names_.walks.keys()).isdisjoint((*stmt.reads, *stmt.writes))
                      for stmt in flatten(body) if isinstance(stmt, Opaque))  # fmt: skip
         if not reader.decl.lost and not hidden:
             break
@@ -268,12 +272,8 @@ class _Reader:
     def _call(self, node: c_ast.FuncCall) -> Body:
         if synchronises(node, self.names):
             return (Barrier(),)
-        if not isinstance(node.name, c_ast.ID):
-            raise Unsupported("method call")
-        name = node.name.name
-        args = node.args.exprs if node.args else []
-        if name == OPAQUE:
-            return (self.opaque.region(int(args[0].value)),)
+        if isinstance(node.name, c_ast.ID) and node.name.name == OPAQUE:
+            return (self.opaque.region(int(node.args.exprs[0].value)),)
         value = self.expr.read(node)
         return (ExprStmt(value),) if isinstance(value, Call) else ()  # a helper that was put in did its work
 

@@ -14,6 +14,7 @@ from genome.source.folding import constant
 from genome.source.loops import identifiers
 from genome.source.names import Names, Unsupported, type_name
 from genome.source.parse_expr import ExprReader
+from genome.source.parse_group import group_type
 
 SHARED_ALIGNMENT = 16
 """Bytes."""
@@ -104,7 +105,7 @@ class DeclReader:
         if node.init is not None and not listed:
             init = self.expr.read(node.init)
         if ctype == AUTO:
-            ctype = _group_type(init) or (infer(init, self.names.types) if init is not None else "")
+            ctype = group_type(init) or (infer(init, self.names.types) if init is not None else "")
             if not ctype or ctype.endswith("*"):
                 raise Unsupported("auto")
         if listed and not dims:
@@ -120,6 +121,8 @@ class DeclReader:
 
     def _pointer(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...]) -> Body:
         """A pointer local: kept as ``array + offset`` for the normaliser to put into its uses."""
+        if not dims and not ctype.endswith("**") and node.name in self.names.moved and self.names.sees:
+            return self._walk(node, ctype)
         if dims or ctype.endswith("**") or node.name in self.names.moved:
             raise Unsupported("pointer")
         viewed = self._view(node)
@@ -135,9 +138,10 @@ class DeclReader:
 
     def _view(self, node: c_ast.Decl) -> Body | None:
         """A pointer into an array that it sees as another type: its uses are accesses of the array. None for others."""
-        place = self.expr.views.pointer(node.init) if node.init is not None and self.names.sees else None
-        followed = place is not None and place.view and place.array not in self.names.moved
-        if place is None or not followed or node.name in self.names.moved or node.name in self.names.straight:
+        followed = self.names.sees and self.expr.views.changes(node.init)
+        place = self.expr.views.pointer(node.init) if followed else None
+        again = node.name in self.names.moved or node.name in self.names.straight
+        if place is None or not place.view or again:
             return None
         unique = self.names.declare(node.name, place.view, False)
         before: list[Stmt] = []
@@ -150,6 +154,14 @@ class DeclReader:
             parts.append(part)
         self.names.views[unique] = replace(place, leading=tuple(parts[:-1]), offset=parts[-1])
         return tuple(before)
+
+    def _walk(self, node: c_ast.Decl, ctype: str) -> Body:
+        """A pointer that moves: the offset in its array is a variable, which its uses and moves name."""
+        pointer = ("", None) if node.init is None else self.expr.pointer(node.init)
+        if pointer is None or (pointer[0] and self.names.types.get(pointer[0]) != canonical(ctype)[:-1]):
+            raise Unsupported("pointer")
+        unique = self.names.declare(node.name, canonical(ctype)[:-1], False)
+        return (self.names.walk(unique, *pointer),)
 
     def move(self, node: c_ast.Assignment) -> Body | None:
         """``p = q + 1;`` and ``p += n;`` in a straight line: a new pointer of that name. None for other variables.
@@ -197,13 +209,6 @@ class DeclReader:
             value = self.expr.read(flat[position]) if position in flat else Const("0")
             stmts.append(Assign(Index(name, tuple(subscripts)), value))
         return tuple(stmts)
-
-
-def _group_type(init: Expr | None) -> str:
-    """The type of the group of all threads of a block, where that is the value."""
-    if isinstance(init, Call) and init.function.endswith("::this_thread_block"):
-        return init.function.replace("this_thread_block", "thread_block")
-    return ""
 
 
 def _flatten_init(init: c_ast.InitList, dims: tuple[int, ...]) -> dict[int, c_ast.Node]:

@@ -9,13 +9,14 @@ from pycparser import c_ast
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer, walk
 from genome.ir.print_functions import PURE
 from genome.ir.print_tokens import render, tokenize
-from genome.ir.stmt import Body, Stmt
+from genome.ir.stmt import Assign, Body, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
 from genome.source.encode import AUTO, is_constant_name
 from genome.source.folding import size_of
-from genome.source.names import Names, Place, Unsupported, type_name
+from genome.source.names import Names, Unsupported, type_name
 from genome.source.parse_call import cuda_call, given_call
 from genome.source.parse_effect import assigned, stepped
+from genome.source.parse_group import is_group_call, method, place_in_launch
 from genome.source.parse_view import ViewReader
 from genome.source.surroundings import Surroundings
 
@@ -51,7 +52,7 @@ class ExprReader:
             case c_ast.BinaryOp(op="&&" | "||"):
                 return Binary(node.op, self.read(node.left), self.in_place(node.right))
             case c_ast.BinaryOp():
-                return Binary(node.op, self.read(node.left), self.read(node.right))
+                return self._between(node) or Binary(node.op, self.read(node.left), self.read(node.right))
             case c_ast.TernaryOp():
                 return Select(self.read(node.cond), self.in_place(node.iftrue), self.in_place(node.iffalse))
             case c_ast.ArrayRef():
@@ -91,16 +92,45 @@ class ExprReader:
         Raises:
             Unsupported: If it does more than setting a value.
         """
-        place = self._seen(node.lvalue)
+        place = self.views.seen(node.lvalue)
+        walk = self._walk(node.lvalue)
+        if walk is not None and node.op == "=":
+            return (self._led(node, walk),)
         if place is None:
             return None
         if node.op != "=":
             raise Unsupported("update of bits")
         return self.views.store(place, self.read(node.rvalue))
 
+    def _walk(self, node: c_ast.Node) -> tuple[str, str] | None:
+        """(array, variable with the offset) of a pointer that moves."""
+        name = self.names.find(node.name) if isinstance(node, c_ast.ID) else None
+        return None if name is None else self.names.walks.get(name)
+
+    def _led(self, node: c_ast.Assignment, walk: tuple[str, str]) -> Assign:
+        """``p = q + 1;`` where both lead into one array."""
+        pointer = self.pointer(node.rvalue)
+        name = self.names.find(node.lvalue.name)
+        if pointer is None or name is None or walk[0] not in ("", pointer[0]):
+            raise Unsupported("pointer")
+        self.names.walks[name] = pointer[0], walk[1]
+        return Assign(Var(walk[1]), pointer[1])
+
+    def _between(self, node: c_ast.BinaryOp) -> Expr | None:
+        """A comparison or difference of pointers into one array; None for others."""
+        if not self.names.walks or node.op not in ("<", ">", "<=", ">=", "==", "!=", "-"):
+            return None
+        if self._walk(node.left) is None and self._walk(node.right) is None:
+            return None
+        left, right = self.pointer(node.left), self.pointer(node.right)
+        if left is None or right is None or left[0] != right[0]:
+            raise Unsupported("pointer")
+        return Binary(node.op, left[1], right[1])
+
     def target(self, node: c_ast.Node) -> Expr:
         """What an assignment writes: a variable, an element or a member."""
-        expr = self.read(node)
+        walk = self._walk(node)
+        expr = Var(walk[1]) if walk is not None else self.read(node)
         fixed = isinstance(expr, Var) and (expr.name in BUILTIN_INDICES or expr.name in self.names.arrays)
         if fixed or not isinstance(expr, (Var, Index, Member)):
             raise Unsupported("assignment target")
@@ -132,7 +162,8 @@ class ExprReader:
 
     def _plain(self, name: str) -> str:
         """The name, unless it stands for other variables: what touches an alias stays opaque."""
-        if name in self.names.aliases or name in self.names.pointees or name in self.names.views:
+        known = self.names
+        if name in known.aliases or name in known.pointees or name in known.views or name in known.walks:
             raise Unsupported(f"alias {name}")
         return name
 
@@ -161,7 +192,7 @@ class ExprReader:
         pointee = self._pointee(node)
         if pointee is not None:
             return pointee
-        place = self.views.element(c_ast.UnaryOp("*", node)) if self.names.sees else None
+        place = self.views.seen(c_ast.UnaryOp("*", node))
         if place is not None:
             return self.views.value(place)
         pointer = self.pointer(node)
@@ -176,8 +207,19 @@ class ExprReader:
 
     def pointer(self, node: c_ast.Node) -> tuple[str, Expr] | None:
         """(array, offset in elements) of a pointer expression without casts, or None."""
+        mark = len(self.pending)
+        found = self._led_to(node)
+        if found is None:
+            del self.pending[mark:]  # of what was read on the way
+        return found
+
+    def _led_to(self, node: c_ast.Node) -> tuple[str, Expr] | None:
         zero = integer(0)
         match node:
+            case c_ast.ID() if (walk := self._walk(node)) is not None:
+                return (walk[0], Var(walk[1])) if walk[0] else None
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--") if (walk := self._walk(node.expr)) is not None:
+                return walk[0], stepped(node, self)
             case c_ast.ID():
                 name = self.names.find(node.name)
                 return (self._plain(name), zero) if name in self.names.arrays and name is not None else None
@@ -197,7 +239,7 @@ class ExprReader:
         return None
 
     def _element(self, node: c_ast.ArrayRef) -> Expr:
-        place = self._seen(node)
+        place = self.views.seen(node)
         if place is not None:
             return self.views.value(place)
         subscripts: list[Expr] = []
@@ -208,7 +250,7 @@ class ExprReader:
         pointee = self._pointee(base)
         if pointee is not None and subscripts == [Const("0")]:
             return pointee
-        if isinstance(base, c_ast.ID):
+        if isinstance(base, c_ast.ID) and self._walk(base) is None:
             name = self.names.find(base.name) or self.names.mangled.get(base.name, base.name)
             return Index(self._plain(name), tuple(subscripts))
         pointer = self.pointer(base)
@@ -216,19 +258,14 @@ class ExprReader:
             raise Unsupported("subscripted expression")
         return Index(pointer[0], (plus(pointer[1], subscripts[0]), *subscripts[1:]))
 
-    def _seen(self, node: c_ast.Node) -> Place | None:
-        """Where an access through a pointer that changed type goes; None for other expressions."""
-        base = node
-        while isinstance(base, c_ast.ArrayRef):
-            base = base.name
-        plain = isinstance(base, c_ast.ID) and self.names.find(base.name) not in self.names.views
-        return None if plain or not self.names.sees else self.views.element(node)
-
     def _member(self, node: c_ast.StructRef) -> Expr:
         if isinstance(node.name, c_ast.ID) and f"{node.name.name}.{node.field.name}" in BUILTIN_INDICES:
             return Var(f"{node.name.name}.{node.field.name}")
+        index = place_in_launch(node, self)
+        if index is not None:
+            return index
         owner = c_ast.UnaryOp("*", node.name) if node.type == "->" else node.name
-        place = self._seen(owner)
+        place = self.views.seen(owner)
         if place is not None:
             return self.views.part(place, node.field.name)
         base = self.dereference(node.name) if node.type == "->" else self.read(node.name)
@@ -237,8 +274,10 @@ class ExprReader:
         return Member(base, node.field.name)
 
     def _call(self, node: c_ast.FuncCall) -> Expr:
+        if isinstance(node.name, c_ast.StructRef):
+            return method(node, self)
         if not isinstance(node.name, c_ast.ID):
-            raise Unsupported("method call")
+            raise Unsupported("call of an expression")
         name = self._spelled(node.name.name)
         args = node.args.exprs if node.args else []
         if self.names.find(node.name.name):
@@ -264,7 +303,8 @@ class ExprReader:
     def _values(self, name: str, args: Sequence[c_ast.Node]) -> tuple[Expr, ...]:
         if name.partition("<")[0].rpartition("::")[2] in self.around.barrier_helpers:
             raise Unsupported(f"barrier in {name}")
-        if not self.around.keeps(name) and any(self._is_variable(arg) for arg in args):
+        kept = self.around.keeps(name) or is_group_call(name)
+        if not kept and any(self._is_variable(arg) for arg in args):
             raise Unsupported(f"reference argument of {name}")
         values = tuple(self.read(arg) for arg in args)
         given = (node for value in values for node in walk(value))

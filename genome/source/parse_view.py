@@ -37,17 +37,42 @@ class ViewReader:
 
     # ---- places
 
-    def element(self, node: c_ast.Node) -> Place | None:
-        """The place that ``p[i]`` or ``*p`` names, where the pointer changed its type on the way; else None."""
+    def changes(self, node: c_ast.Node | None) -> bool:
+        """True if a pointer that changed its type is followed in the expression of an access or a pointer."""
+        match node:
+            case c_ast.Cast():
+                return isinstance(node.to_type.type, c_ast.PtrDecl)
+            case c_ast.ID():
+                return self.names.find(node.name) in self.names.views
+            case c_ast.ArrayRef():
+                return self.changes(node.name)
+            case c_ast.UnaryOp(op="&" | "*"):
+                return self.changes(node.expr)
+            case c_ast.BinaryOp(op="+" | "-"):
+                return self.changes(node.left)
+        return False
+
+    def seen(self, node: c_ast.Node) -> Place | None:
+        """Where ``p[i]`` or ``*p`` goes through a pointer that changed its type; None for other expressions.
+
+        Raises:
+            Unsupported: If such a pointer is not followed.
+        """
+        if not self.names.sees or not self.changes(node):
+            return None
+        found = self._element(node)
+        if found is None:
+            raise Unsupported("pointer cast")
+        return found
+
+    def _element(self, node: c_ast.Node) -> Place | None:
         match node:
             case c_ast.ArrayRef():
                 pointer = self.pointer(node.name)
-                found = None if pointer is None else self._moved(pointer, node.subscript, "+")
+                return None if pointer is None else self._moved(pointer, node.subscript, "+")
             case c_ast.UnaryOp(op="*"):
-                found = self.pointer(node.expr)
-            case _:
-                return None
-        return found if found is not None and found.view else None
+                return self.pointer(node.expr)
+        return None
 
     def pointer(self, node: c_ast.Node) -> Place | None:
         """Where a pointer points to, casts and all; None where that is not followed."""
@@ -56,16 +81,13 @@ class ViewReader:
                 ctype = type_name(node.to_type, self.names.mangled)
                 inner = self.pointer(node.expr) if ctype.endswith("*") and ctype.count("*") == 1 else None
                 return None if inner is None else self._seen_as(inner, canonical(ctype)[:-1])
-            case c_ast.ID():
-                name = self.names.find(node.name) or ""
-                if name in self.names.views:
-                    return self.names.views[name]
+            case c_ast.ID() if (self.names.find(node.name) or "") in self.names.views:
+                return self.names.views[self.names.find(node.name) or ""]
             case c_ast.UnaryOp(op="&"):
-                return self.element(node.expr) or self._address(node.expr)
-            case c_ast.BinaryOp(op="+" | "-"):
+                return self._element(node.expr) if self.changes(node.expr) else self._address(node.expr)
+            case c_ast.BinaryOp(op="+" | "-") if self.changes(node.left):
                 left = self.pointer(node.left)
-                if left is not None:
-                    return self._moved(left, node.right, node.op)
+                return None if left is None else self._moved(left, node.right, node.op)
         found = self.expr.pointer(node)
         return None if found is None or self.names.rank(found[0]) > 1 else Place(found[0], (), found[1])
 
@@ -114,7 +136,7 @@ class ViewReader:
         count = self._lanes(place)
         own = self.names.types[place.array]
         if count == 1:
-            return _converted(place.at(0), own, place.view)
+            return _converted(place.at(0), own, place.view or own)
         lane = self._lane_type(place, count)
         if self.expr.put_in is None:
             raise Unsupported("wide access where it may not run")
@@ -125,6 +147,8 @@ class ViewReader:
 
     def part(self, place: Place, field: str) -> Expr:
         """One element of the vector that stands there."""
+        if not place.view:
+            return Member(place.at(0), field)
         lane = self._lane_type(place, self._lanes(place))
         if field not in "xyzw":
             raise Unsupported("member")
@@ -138,6 +162,8 @@ class ViewReader:
         """
         count = self._lanes(place)
         own = self.names.types[place.array]
+        if not place.view:
+            return (Assign(place.at(0), value),)
         if count == 1:
             if infer(value, self.names.types) != place.view:
                 value = Cast(place.view, value)

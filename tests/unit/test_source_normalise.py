@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from genome.analysis.effects import holds_barrier
 from genome.ir.expr import Var
 from genome.ir.kernel import Kernel
 from genome.ir.print_expr import ExprPrinter
@@ -186,7 +187,7 @@ def test_pointer_offset_read_from_memory_gets_a_variable() -> None:
 
 
 def test_what_touches_a_moving_pointer_is_opaque_and_names_the_array_behind_it() -> None:
-    found = kernel(f"{INDEX} float* p = y + i; for (int j = 0; j < n; j++) {{ *p = x[j]; p += 2; }} y[0] = *p;")
+    found = kernel(f"{INDEX} float* p = y + i; for (int j = 0; j < n; j++) {{ *p = x[j]; p = f(p); }} y[0] = *p;")
     declaration, loop, use = found.body
     assert isinstance(declaration, Opaque)
     assert declaration.declares == ("p",)
@@ -228,11 +229,19 @@ def test_pointers_that_move_in_a_straight_line_are_followed() -> None:
     assert "y[i + 2 + 1 + j] = y[i + 2];" in lines(found)
 
 
+@pytest.mark.parametrize("moves, last", [
+    ("if (n > 2) y += i; *y = x[i];", "y[y_at] = x[i];"),
+    ("for (int j = 0; j < n; j++) y += j; y[2] = x[i];", "y[y_at + 2] = x[i];"),
+    ("for (const float* p = x; p < x + n; p++) { y[i] += *p; } y[0] = 1;", "y[0] = 1;"),
+    ("float* q; if (n > 2) q = y + i; else q = y; q[i] = 2.0f;", "y[q_at + i] = 2.0f;"),
+])  # fmt: skip
+def test_pointers_that_move_are_offsets_in_their_array(moves: str, last: str) -> None:
+    found = kernel(f"{INDEX} {moves}")
+    assert not any(isinstance(stmt, Opaque) for stmt in flatten(found.body))
+    assert lines(found)[-1] == last
+
+
 @pytest.mark.parametrize("moves", [
-    "if (n > 2) y += i; *y = x[i];",
-    "for (int j = 0; j < n; j++) y += j; *y = x[i];",
-    "y += i; *y = x[i]; y++;",
-    "y += i; *y = x[i]; for (int j = 0; j < n; j++) { if (x[j] > 0) return; y[j] = 0; }",
     "y += i; *y = x[i]; y = table(n); *y = 0;",
     "float* q = y + 1; y = (float*)x; y[0] = q[0];",
 ])  # fmt: skip
@@ -451,7 +460,8 @@ def test_barriers_of_the_group_of_a_whole_block() -> None:
     assert not any(isinstance(stmt, Opaque) for stmt in found.body)
     part = kernel(f"{INDEX} auto warp = cg::tiled_partition<32>(cg::this_thread_block()); warp.sync(); y[i] = 1;")
     assert not any(isinstance(stmt, Barrier) for stmt in part.body)
-    assert any(isinstance(stmt, Opaque) and stmt.barrier for stmt in part.body)
+    assert "__syncwarp();" in lines(part)
+    assert holds_barrier(part.body)
 
 
 def test_template_lists_know_the_constants_of_the_kernel() -> None:
