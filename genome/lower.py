@@ -10,9 +10,9 @@ from genome.analysis.divergence import divergent_barrier
 from genome.analysis.effects import holds_barrier, shared_arrays
 from genome.analysis.races import race
 from genome.conditions import size_condition
+from genome.finish import scratch, settled, steps
 from genome.genes import Genome
-from genome.ir.index_form import settle_indices
-from genome.ir.kernel import Aligned, Axis, Finish, Kernel
+from genome.ir.kernel import Aligned, Axis, Kernel
 from genome.ir.print_errors import PrintError
 from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
@@ -22,10 +22,10 @@ from genome.ir.types import canonical
 from genome.limits import STATIC_SHARED, DeviceLimits
 from genome.replay import Replay, as_written, replay, spec_kernel
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import ELEMENT_BYTES, KernelSpec, Reading, dtype_of
+from genome.spec import ELEMENT_BYTES, KernelSpec, Reading
 from genome.transforms.base import Context, Transform
 from genome.transforms.mapping import write_mapping
-from genome.variant import GridAxis, Guard, Launch, Memset, Rejection, Scratch, Step, Target, Variant
+from genome.variant import GridAxis, Guard, Launch, Rejection, Target, Variant
 
 _ONE = GridAxis(SizeExpr("1"))
 
@@ -50,6 +50,7 @@ def lower(
     kernel = replace(kernel, params=result.kernel.params, launch_bounds=bounds, options=result.kernel.options)
     buffers = (kernel.finish.buffer,) if kernel.finish is not None else ()
     launch = _launch(spec, kernel, target, buffers)
+    last = None if kernel.finish is None else seal(write_mapping(kernel.finish.kernel))
     problem = _static_problem(kernel, launch, spec, limits, target, source_form)
     if problem is not None:
         return Rejection(genome, problem)
@@ -61,15 +62,15 @@ def lower(
     except ExpressionError as error:
         return Rejection(genome, f"the host cannot check what the variant relies on: {error}")
     try:
-        source = _untouched(spec, kernel, target) if source_form else print_kernel(_settled(kernel), target)
+        source = _untouched(spec, kernel, target) if source_form else print_kernel(settled(kernel, last), target)
     except PrintError as error:
         return Rejection(genome, str(error), "print")
     return Variant(
         kernel=spec.name,
         target=target,
         source=source,
-        steps=_steps(spec, kernel, launch, target),
-        scratch=_scratch(kernel),
+        steps=steps(kernel.finish, launch, None if last is None else _launch(spec, last, target, buffers)),
+        scratch=scratch(kernel.finish),
         guard=guard,
         options=_options(spec, kernel, target),
         proposed=genome,
@@ -77,40 +78,6 @@ def lower(
         skipped=result.skipped,
         unrolled=unrolled_size(kernel.body),
     )
-
-
-def _settled(kernel: Kernel) -> Kernel:
-    """The sealed kernel in printing form, what runs behind it as well."""
-    kernel = settle_indices(kernel)
-    if kernel.finish is None:
-        return kernel
-    last = settle_indices(_last(kernel.finish))
-    return replace(kernel, finish=replace(kernel.finish, kernel=last))
-
-
-def _last(finish: Finish) -> Kernel:
-    return seal(write_mapping(finish.kernel))
-
-
-def _steps(spec: KernelSpec, kernel: Kernel, launch: Launch, target: Target) -> tuple[Step, ...]:
-    """The launch, and what is done before and behind it."""
-    finish = kernel.finish
-    if finish is None:
-        return (launch,)
-    last = _launch(spec, _last(finish), target, (finish.buffer,))
-    if not finish.threads:
-        return launch, last
-    one_block = replace(last, grid=(_ONE, _ONE, _ONE), block=(finish.threads, 1, 1))
-    return Memset(finish.buffer), launch, one_block
-
-
-def _scratch(kernel: Kernel) -> tuple[Scratch, ...]:
-    finish = kernel.finish
-    if finish is None:
-        return ()
-    dtype = dtype_of(finish.ctype)
-    assert dtype is not None
-    return (Scratch(finish.buffer, dtype, finish.elements),)
 
 
 def _is_source_form(result: Replay) -> bool:
