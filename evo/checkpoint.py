@@ -69,7 +69,7 @@ def _take_over(stored: Stored, parts: Parts, state: SearchState) -> None:
     if status is not Status.OK and not status.retryable:
         _withdraw(stored.variant, state)
     elif individual is not None:
-        individual, reason = _second_look(individual, stored.cached, state)
+        individual, reason = _second_look(individual, stored.cached or not parts.second_looks, state)
     trusted = individual.speedup if individual is not None and not reason else None
     finding = Finding(stored.lineage.agent, stored.variant, status, trusted, parent.speedup, stored.cached)
     state.ledger.finished(finding, 0.0)
@@ -94,15 +94,18 @@ def _as_admitted(stored: Stored, parts: Parts, parent: Individual) -> Individual
     return _individual(stored, variant, parent, stored.speedup, stored.evaluations)
 
 
-def _second_look(individual: Individual, cached: bool, state: SearchState) -> tuple[Individual | None, str]:
-    """(what is admitted or doubted, why it is doubted): a doubt is settled by the next outcome of the same variant."""
+def _second_look(individual: Individual, beyond: bool, state: SearchState) -> tuple[Individual | None, str]:
+    """(what is admitted or doubted, why it is doubted): a doubt is settled by the next outcome of the same variant.
+
+    ``beyond`` doubt is what was looked up, and everything where nobody would take the second look.
+    """
     pending = state.doubts.pop(individual.digest, None)
     if pending is not None:
         if not agree(pending.speedup, individual.speedup):
             return None, ""
         value = min(pending.speedup, individual.speedup)
         return replace(pending.individual, parent=replace(pending.individual.parent, speedup=value)), ""
-    known = cached or individual.digest in state.variants
+    known = beyond or individual.digest in state.variants
     return individual, "" if known else doubt(individual.parent, state.ledger.best)
 
 

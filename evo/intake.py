@@ -104,7 +104,7 @@ class Intake:
         individual = self._individual(candidate, evaluations, score) if score else None
         known = cached or candidate.proposal.fresh  # looked up or a champion: an earlier campaign has proven it
         held = max(best, candidate.proposal.expected)  # what was seen before is no leap
-        reason = doubt(individual.parent, held) if individual and not known else ""
+        reason = doubt(individual.parent, held) if individual and not known and self._parts.second_looks else ""
         trusted = None if reason else speedup
         reward = self._ledger(candidate, status, trusted, cached)
         self._credit(candidate, reward, 0.5 if cached else 1.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from evaluator.api import Evaluator
 from evaluator.profile import Strain
+from evo.coordinator import VERIFIER
 from evo.guide import Guide
 from evo.memory import Memory, NoMemory
 from genome.genes import Gene, Genome
@@ -91,3 +92,8 @@ class Parts:
     strain: Callable[[Variant, ProblemSize], Strain] | None = None
     read_as: Callable[[Reading], Parts] | None = None
     misreading: Callable[[], str] = str
+
+    @property
+    def second_looks(self) -> bool:
+        """True if somebody has doubted results measured again; without, a doubt would never end."""
+        return any(agent.name == VERIFIER for agent in self.agents)

@@ -74,7 +74,7 @@ def first_screen(campaign: Campaign, parts: Parts, state: SearchState, rows: Seq
 def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequence[TrainingRow]) -> None:
     """What comes before any agent: pinned genes, the champion, what else the base knows, and the opening book.
 
-    The opening book is for kernels that the base does not know.
+    The opening book is for kernels that the base does not know, and that no model of all configurations leads.
 
     The champion (best over this campaign's sizes, on this device) is measured again whatever the base says. What was
     measured at these very sizes comes back from the base for nothing; optima of other sizes, devices and kernels are
@@ -98,7 +98,7 @@ def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequ
         if proposal.genome.genes:
             unique.setdefault(proposal.genome, proposal)
     state.queue.extend(list(unique.values())[: len(exact) + room + bool(pinned.genome.genes)])
-    if any(prior.kernel_digest == parts.kernel.digest for prior in state.priors):
+    if parts.guide is not None or any(prior.kernel_digest == parts.kernel.digest for prior in state.priors):
         return
     book = opening(context)[: max(1, round(OPENING_SHARE * campaign.budget.evaluations))]
     state.queue.extend(proposal for proposal in book if proposal.genome not in unique)

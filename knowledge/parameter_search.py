@@ -100,10 +100,16 @@ class ParameterSearch:
         return int(candidates[np.argmax(expected_improvement(mean, spread, float(targets.min())))])
 
     def _recalled(self, free: NDArray[np.intp], count: int) -> int:
-        """What was best elsewhere: over all histories, then in each of them, in turn."""
+        """What was best elsewhere: over all histories, then in each of them, in turn.
+
+        Neighbours of one that was tried are passed over: where one disappoints, so will they.
+        """
         assert self._history is not None
         turn = count % (self._history.shape[1] + 1)
         scores = self._history.mean(axis=1) if turn == 0 else self._history[:, turn - 1]
+        if self._measured:
+            differing = (self._table[free][:, None, :] != self._table[self._measured][None, :, :]).sum(2).min(1)
+            free = free[differing > 1] if (differing > 1).any() else free
         return int(free[np.argmin(scores[free])])
 
     def _inputs(self, rows: Sequence[int] | NDArray[np.intp], deviation: float) -> Array:
