@@ -180,6 +180,8 @@ class ExprPrinter:
         name, args = call.function, self._arguments(call)
         if name == "__saturatef":
             return f"clamp({self._floats(call)[0]}, 0.0f, 1.0f)", _POSTFIX
+        if name in ("lround", "lroundf"):
+            return f"convert_long(round({args[0]}))", _POSTFIX
         if name == "__frcp_rn":
             return f"1.0f / {self._operand(call.args[0], _UNARY)}", _PRECEDENCE["/"]
         if name in ATOMICS:

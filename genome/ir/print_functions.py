@@ -27,6 +27,7 @@ RENAMED: Mapping[str, str] = {
     "__float2int_rn": "convert_int_rte", "__float2int_rz": "convert_int_rtz", "__float2int_rd": "convert_int_rtn",
     "__float2int_ru": "convert_int_rtp", "__int2float_rn": "convert_float_rte", "__uint2float_rn": "convert_float_rte",
     "__float2uint_rn": "convert_uint_rte", "__float2uint_rz": "convert_uint_rtz", "__usad": "abs_diff",
+    "lrintf": "convert_long_rte", "lrint": "convert_long_rte",
 }  # fmt: skip
 """Functions with another name in OpenCL C and the same meaning."""
 
@@ -94,5 +95,6 @@ OUTPUTS: Mapping[str, str] = {
 
 PURE = frozenset({*MATH, *MATH.values(), *FAST, *RENAMED, *BINARY, "min", "max", "abs", "isnan", "isinf", "isfinite",
                   "__saturatef", "__frcp_rn", "normcdff", "rnorm3df", "fdividef", "labs", "llabs", "signbit",
-                  "umin", "umax", "fminf", "fmaxf", "j0f", "j1f", *HALF_FUNCTIONS})  # fmt: skip
+                  "umin", "umax", "fminf", "fmaxf", "j0f", "j1f", "lroundf", "lround",
+                  *HALF_FUNCTIONS})  # fmt: skip
 """Functions whose value depends on their arguments alone and that change nothing."""

@@ -191,6 +191,8 @@ def _call_type(function: str, args: list[str]) -> str:
         return of_halves
     if function in _WHOLE:
         return "int"
+    if function.rstrip("f") in ("lround", "lrint"):
+        return "long"
     if function.startswith(("atomic", "__shfl")):
         given = args[1 if function.startswith("__shfl") and function.endswith("_sync") else 0] if args[1:] else ""
         return given.removesuffix("*") if function.startswith("atomic") else given

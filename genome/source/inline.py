@@ -135,7 +135,7 @@ class Inliner:
             raise Unsupported("pointer")
         if param.name in inner.moved:
             return [inner.walk(inner.declare(param.name, ctype, False), *pointer)]
-        if pointer[0] in self.names.moved and not self.names.sees:
+        if self.names.loose(pointer[0]):
             raise Unsupported("pointer")
         return [inner.pointer(param.name, f"{'const ' if param.const else ''}{param.ctype}*", *pointer)]
 

@@ -126,6 +126,10 @@ class Names:
         self.types[name] = ctype
         return name
 
+    def loose(self, array: str) -> bool:
+        """True for a name that may lead to another array later on."""
+        return array in self.moved and array not in self.walks
+
     def walk(self, name: str, array: str, offset: Expr | None) -> Decl:
         """Declares the offset of a pointer that moves in an array; the array is empty where it is not known yet."""
         at = self.fresh(f"{name}_at", "long long")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from genome.ir.expr import Call, Const, Expr, Var
+from genome.ir.expr import Call, Cast, Const, Expr, Var
 from genome.ir.stmt import (
     Assign,
     Barrier,
@@ -261,12 +261,12 @@ class _Reader:
         inner = self._assignment(node.rvalue)
         last = inner[-1]
         if node.op != "=" or not isinstance(last, Assign) or last.op != "=":
-            raise Unsupported("nested assignment")
+            return (Assign(target, self.expr.read(node.rvalue), node.op),)
         if isinstance(last.target, Var):
             return (*inner, Assign(target, last.target))
         same = infer(target, self.names.types) == infer(last.target, self.names.types) != ""
         if not same or not isinstance(last.value, Const):
-            raise Unsupported("nested assignment")
+            return (Assign(target, self.expr.read(node.rvalue)),)
         return (*inner, Assign(target, last.value))
 
     def _call(self, node: c_ast.FuncCall) -> Body:
@@ -275,6 +275,7 @@ class _Reader:
         if isinstance(node.name, c_ast.ID) and node.name.name == OPAQUE:
             return (self.opaque.region(int(node.args.exprs[0].value)),)
         value = self.expr.read(node)
+        value = value.operand if isinstance(value, Cast) else value
         return (ExprStmt(value),) if isinstance(value, Call) else ()  # a helper that was put in did its work
 
     # ---- opaque text

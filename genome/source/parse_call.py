@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from genome.ir.expr import Call, Expr, Index, Member, Unary, Var
+from genome.ir.expr import Call, Cast, Expr, Index, Member, Unary, Var
 from genome.ir.print_functions import ATOMICS, BARRIERS, BLOCK_WIDE, CUDA_ONLY, LOADS
-from genome.ir.types import PLAIN_TYPES, infer
-from genome.source.names import Unsupported
+from genome.ir.types import PLAIN_TYPES, canonical, infer
+from genome.source.names import Unsupported, type_name
 
 if TYPE_CHECKING:
     from genome.source.parse_expr import ExprReader
+
+_SIGNS = ({"int", "unsigned int"}, {"long long", "unsigned long long"})
 
 
 def cuda_call(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr | None:
@@ -29,10 +31,23 @@ def cuda_call(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr |
     if name in LOADS and len(args) == 1:
         return expr.dereference(args[0])
     if name in ATOMICS and args:
-        return Call(name, (Unary("&", _updated(args[0], expr)), *(expr.read(arg) for arg in args[1:])))
+        return _atomic(name, args, expr)
     if name in BARRIERS or name in BLOCK_WIDE:
         raise Unsupported(f"call of {name}")
     return Call(name, tuple(expr.read(arg) for arg in args)) if name in CUDA_ONLY else None
+
+
+def _atomic(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr:
+    """An atomic; where its pointer takes an integer for one of the other sign, as long as that is the same to it."""
+    pointer, ctype = args[0], ""
+    if isinstance(pointer, c_ast.Cast) and name not in ("atomicMin", "atomicMax", "atomicInc", "atomicDec"):
+        pointer, ctype = pointer.expr, canonical(type_name(pointer.to_type, expr.names.mangled)).removesuffix("*")
+    place = _updated(pointer, expr)
+    own = infer(place, expr.names.types)
+    if ctype and ctype != own and {ctype, own} not in _SIGNS:
+        raise Unsupported("atomic on other bits")
+    call = Call(name, (Unary("&", place), *(expr.read(arg) for arg in args[1:])))
+    return Cast(ctype, call) if ctype and ctype != own else call
 
 
 def _updated(node: c_ast.Node, expr: ExprReader) -> Expr:

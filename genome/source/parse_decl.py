@@ -132,7 +132,7 @@ class DeclReader:
             self.names.pointers[self.names.declare(node.name, canonical(ctype)[:-1], True)] = ctype
             return ()
         pointer = self.expr.pointer(node.init) if node.init is not None else None
-        if pointer is None or pointer[0] in self.names.moved:
+        if pointer is None or self.names.loose(pointer[0]):
             raise Unsupported("pointer")
         return (self.names.pointer(node.name, ctype, *pointer),)
 
@@ -177,7 +177,7 @@ class DeclReader:
         value = node.rvalue if node.op == "=" else c_ast.BinaryOp(node.op[0], node.lvalue, node.rvalue)
         self.lost = True  # until it is found
         pointer = self.expr.pointer(value)
-        if pointer is None or pointer[0] in self.names.moved or len(self.names.scopes) > 1:
+        if pointer is None or self.names.loose(pointer[0]) or len(self.names.scopes) > 1:
             raise Unsupported("pointer")
         self.lost = False
         return (self.names.pointer(name, ctype, *pointer),)

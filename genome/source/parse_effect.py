@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from genome.ir.expr import Const, Expr, Var
+from genome.ir.expr import Const, Expr, Var, base_name
 from genome.ir.stmt import Assign, Decl
-from genome.ir.types import PLAIN_TYPES
+from genome.ir.types import PLAIN_TYPES, infer
 from genome.source.names import Unsupported
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def assigned(node: c_ast.Assignment, expr: ExprReader) -> Expr:
     Raises:
         Unsupported: If nothing may run ahead of the expression, or the target is no variable of a plain type.
     """
+    if expr.put_in is not None and not isinstance(node.lvalue, c_ast.ID):
+        return _stored(node, expr)
     target = _variable(node.lvalue, expr)
     expr.pending.append(Assign(target, expr.read(node.rvalue), node.op))
     return _kept(target, f"{target.name}_value", expr)
@@ -44,6 +46,18 @@ def stepped(node: c_ast.UnaryOp, expr: ExprReader) -> Expr:
     before = _kept(target, f"{target.name}_before", expr)
     expr.pending.append(step)
     return before
+
+
+def _stored(node: c_ast.Assignment, expr: ExprReader) -> Expr:
+    """The value that an element or a member is set to, which is kept beside it."""
+    target = expr.target(node.lvalue)
+    ctype = infer(target, expr.names.types)
+    if node.op != "=" or ctype not in PLAIN_TYPES:
+        raise Unsupported("assignment in an expression")
+    kept = expr.names.fresh(f"{base_name(target)}_value", ctype)
+    value = Decl(kept, ctype, init=expr.read(node.rvalue), const=True)
+    expr.pending += [value, Assign(target, Var(kept))]
+    return Var(kept)
 
 
 def _variable(node: c_ast.Node, expr: ExprReader) -> Var:
