@@ -41,3 +41,38 @@ __global__ void upright(const float* field, float* sum, int B, int A) {
         sum[b * A + a] = s;
     }
 }
+
+// kernel strided: a:float32:in:C*H*W, w:float32:in:C*9, y:float32:out:(H//2)*(W//2), C:int32=C, H:int32=H, W:int32=W
+// domain W//2, H//2 block 8,4 sizes C=5,H=14,W=38 | C=1,H=2,W=2 | C=4,H=16,W=64
+// genes masked_reads@a, coarsen_blocked@x(factor=2), register_tile@instances, unroll@c(factor=2), masked_tile@a(pad=1)
+__global__ void strided(const float* a, const float* w, float* y, int C, int H, int W) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int v = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < W / 2 && v < H / 2) {
+        float s = 0.0f;
+        for (int c = 0; c < C; c++)
+            for (int i = 0; i < 3; i++)
+                for (int j = 0; j < 3; j++) {
+                    int p = 2 * v + i - 1, q = 2 * x + j - 1;
+                    if (p >= 0 && p < H && q >= 0 && q < W) s += w[c * 9 + i * 3 + j] * a[(c * H + p) * W + q];
+                }
+        y[v * (W / 2) + x] = s;
+    }
+}
+
+// kernel dilated: a:float32:in:H*W*C, w:float32:in:9*C, y:float32:out:H*W, C:int32=C, H:int32=H, W:int32=W
+// domain W, H block 8,4 sizes C=5,H=13,W=37 | C=1,H=1,W=2 | C=4,H=16,W=64
+// genes masked_reads@a, coarsen_strided@x(factor=2), register_tile@instances, interchange@i, strip@c(factor=4), masked_tile@a(pad=0)
+__global__ void dilated(const float* a, const float* w, float* y, int C, int H, int W) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int v = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < W && v < H) {
+        float s = 0.0f;
+        for (int c = 0; c < C; c++)
+          for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                if (v + 2 * i - 2 >= 0 && v + 2 * i - 2 < H && x + 2 * j - 2 >= 0 && x + 2 * j - 2 < W)
+                    s += a[((v + 2 * i - 2) * W + x + 2 * j - 2) * C + c] * w[(i * 3 + j) * C + c];
+        y[v * W + x] = s;
+    }
+}

@@ -160,3 +160,139 @@ extern "C" __global__ void upright(const float* field, float* sum, int B, int A)
         }
     }
 }
+
+extern "C" __global__ void strided(const float* a, const float* w, float* y, int C, int H, int W)
+{
+    __shared__ __align__(16) float a_tile[2][9][34];
+    const int x_block = (int)blockIdx.x * 16;
+    const int x_thread = (int)threadIdx.x;
+    const int v_block = (int)blockIdx.y * 4;
+    const int v_thread = (int)threadIdx.y;
+    const int thread_id = v_thread * 8 + x_thread;
+    const int x_first = x_block + x_thread * 2;
+    const int v = v_block + v_thread;
+    if (x_block + 15 < W / 2 && v_block + 3 < H / 2) {
+        float s[2];
+        #pragma unroll
+        for (int x_inner = 0; x_inner < 2; x_inner++) {
+            s[x_inner] = 0.0f;
+        }
+        for (int c_outer = 0; c_outer < C / 2 * 2; c_outer += 2) {
+            for (int a_round = 0; a_round < 19; a_round++) {
+                const int a_element = thread_id + a_round * 32;
+                if (a_element < 594) {
+                    a_tile[a_element / 297][a_element / 33 % 9][a_element % 33] = a_element / 33 % 9 + v_block * 2 - 1 >= 0 && a_element / 33 % 9 + v_block * 2 - 1 < H && a_element % 33 + x_block * 2 - 1 >= 0 && a_element % 33 + x_block * 2 - 1 < W ? a[W * v_block * 2 + x_block * 2 - W + H * W * c_outer + a_element / 297 * H * W + a_element / 33 % 9 * W + a_element % 33 - 1] : 0.0f;
+                }
+            }
+            __syncthreads();
+            #pragma unroll
+            for (int c_inner = 0; c_inner < 2; c_inner++) {
+                for (int i = 0; i < 3; i++) {
+                    for (int j = 0; j < 3; j++) {
+                        #pragma unroll
+                        for (int x_inner = 0; x_inner < 2; x_inner++) {
+                            s[x_inner] += w[(c_outer + c_inner) * 9 + i * 3 + j] * a_tile[c_inner][v_thread * 2 + i][x_thread * 4 + j + x_inner * 2];
+                        }
+                    }
+                }
+            }
+            __syncthreads();
+        }
+        for (int c = C / 2 * 2; c < C; c++) {
+            for (int i_rest = 0; i_rest < 3; i_rest++) {
+                for (int j_rest = 0; j_rest < 3; j_rest++) {
+                    #pragma unroll
+                    for (int x_inner_rest = 0; x_inner_rest < 2; x_inner_rest++) {
+                        s[x_inner_rest] += w[c * 9 + i_rest * 3 + j_rest] * (2 * v + i_rest - 1 >= 0 && 2 * v + i_rest - 1 < H && 2 * (x_first + x_inner_rest) + j_rest - 1 >= 0 && 2 * (x_first + x_inner_rest) + j_rest - 1 < W ? a[(c * H + (2 * v + i_rest - 1)) * W + j_rest + 2 * (x_first + x_inner_rest) - 1] : 0.0f);
+                    }
+                }
+            }
+        }
+        #pragma unroll
+        for (int x_inner = 0; x_inner < 2; x_inner++) {
+            y[v * (W / 2) + x_first + x_inner] = s[x_inner];
+        }
+    } else {
+        #pragma unroll 1
+        for (int x_inner = 0; x_inner < 2; x_inner++) {
+            if (x_first + x_inner < W / 2 && v < H / 2) {
+                float s = 0.0f;
+                for (int c = 0; c < C; c++) {
+                    for (int i = 0; i < 3; i++) {
+                        for (int j = 0; j < 3; j++) {
+                            s += w[c * 9 + i * 3 + j] * (2 * v + i - 1 >= 0 && 2 * v + i - 1 < H && 2 * (x_first + x_inner) + j - 1 >= 0 && 2 * (x_first + x_inner) + j - 1 < W ? a[2 * (x_first + x_inner) + (c * H + (2 * v + i - 1)) * W + j - 1] : 0.0f);
+                        }
+                    }
+                }
+                y[v * (W / 2) + x_first + x_inner] = s;
+            }
+        }
+    }
+}
+
+extern "C" __global__ void dilated(const float* a, const float* w, float* y, int C, int H, int W)
+{
+    __shared__ __align__(16) float a_tile[8][20][4];
+    const int x_block = (int)blockIdx.x * 16;
+    const int x_thread = (int)threadIdx.x;
+    const int v_block = (int)blockIdx.y * 4;
+    const int v_thread = (int)threadIdx.y;
+    const int thread_id = v_thread * 8 + x_thread;
+    const int x_first = x_block + x_thread;
+    const int v = v_block + v_thread;
+    if (x_block + 15 < W && v_block + 3 < H) {
+        float s[2];
+        #pragma unroll
+        for (int x_outer = 0; x_outer < 2; x_outer++) {
+            s[x_outer] = 0.0f;
+        }
+        for (int c_outer = 0; c_outer < C / 4 * 4; c_outer += 4) {
+            for (int a_round = 0; a_round < 20; a_round++) {
+                const int a_row = thread_id / 4 + a_round * 8;
+                a_tile[a_row / 20][a_row % 20][thread_id % 4] = a_row / 20 + v_block - 2 >= 0 && a_row / 20 + v_block - 2 < H && a_row % 20 + x_block - 2 >= 0 && a_row % 20 + x_block - 2 < W ? a[C * W * v_block + C * x_block + thread_id % 4 - C * W * 2 - C * 2 + c_outer + a_row / 20 * C * W + a_row % 20 * C] : 0.0f;
+            }
+            __syncthreads();
+            #pragma unroll
+            for (int c_inner = 0; c_inner < 4; c_inner++) {
+                for (int j = 0; j < 3; j++) {
+                    for (int i = 0; i < 3; i++) {
+                        #pragma unroll
+                        for (int x_outer = 0; x_outer < 2; x_outer++) {
+                            s[x_outer] += a_tile[v_thread + i * 2][x_thread + j * 2 + x_outer * 8][c_inner] * w[c_outer + c_inner + (i * 3 + j) * C];
+                        }
+                    }
+                }
+            }
+            __syncthreads();
+        }
+        for (int c = C / 4 * 4; c < C; c++) {
+            for (int j_rest = 0; j_rest < 3; j_rest++) {
+                for (int i_rest = 0; i_rest < 3; i_rest++) {
+                    #pragma unroll
+                    for (int x_outer_rest = 0; x_outer_rest < 2; x_outer_rest++) {
+                        s[x_outer_rest] += (v + 2 * i_rest - 2 >= 0 && v + 2 * i_rest - 2 < H && x_first + x_outer_rest * 8 + 2 * j_rest - 2 >= 0 && x_first + x_outer_rest * 8 + 2 * j_rest - 2 < W ? a[c + ((v + 2 * i_rest - 2) * W + (x_first + x_outer_rest * 8) + 2 * j_rest - 2) * C] : 0.0f) * w[c + (i_rest * 3 + j_rest) * C];
+                    }
+                }
+            }
+        }
+        #pragma unroll
+        for (int x_outer = 0; x_outer < 2; x_outer++) {
+            y[v * W + x_first + x_outer * 8] = s[x_outer];
+        }
+    } else {
+        #pragma unroll 1
+        for (int x_outer = 0; x_outer < 2; x_outer++) {
+            if (x_first + x_outer * 8 < W && v < H) {
+                float s = 0.0f;
+                for (int c = 0; c < C; c++) {
+                    for (int j = 0; j < 3; j++) {
+                        for (int i = 0; i < 3; i++) {
+                            s += (v + 2 * i - 2 >= 0 && v + 2 * i - 2 < H && x_first + x_outer * 8 + 2 * j - 2 >= 0 && x_first + x_outer * 8 + 2 * j - 2 < W ? a[c + ((v + 2 * i - 2) * W + (x_first + x_outer * 8) + 2 * j - 2) * C] : 0.0f) * w[c + (i * 3 + j) * C];
+                        }
+                    }
+                }
+                y[v * W + x_first + x_outer * 8] = s;
+            }
+        }
+    }
+}
