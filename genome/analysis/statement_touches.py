@@ -13,6 +13,7 @@ from genome.ir.print_functions import ATOMICS, PURE
 from genome.ir.stmt import Assign, Opaque, Stmt, VectorLoad, VectorStore, expressions
 
 _ESCAPES = "its address is used as a value"
+_ONLY = (Const("0"),)  # the element of what has one
 _UNSEEN = "it stands in text that is not looked into"
 
 
@@ -81,6 +82,8 @@ class _Reader:
 
     def _target(self, target: Expr, compound: bool) -> Iterator[Touch]:
         place, part = (target.base, target.field) if isinstance(target, Member) else (target, "")
+        if isinstance(place, Var) and self._is_cell(place.name):
+            place = Index(place.name, _ONLY)
         if not isinstance(place, Index):
             return
         for subscript in place.subscripts:
@@ -118,6 +121,10 @@ class _Reader:
                 for subscript in subscripts:
                     yield from self._reads(subscript, guards)
                 yield from self._anywhere(array, guards)
+            case Unary("&", Var(name)) if self._is_cell(name):
+                yield from self._anywhere(name, guards)
+            case Var(name) if self._is_cell(name):
+                yield Touch(name, _ONLY, guards=guards)
             case Var(name) if self._is_array(name):
                 yield from self._anywhere(name, guards)
             case _:
@@ -129,6 +136,8 @@ class _Reader:
         match pointer:
             case Unary("&", Index(array, subscripts)):
                 pass
+            case Unary("&", Var(array)) if self._is_cell(array):
+                subscripts = _ONLY
             case Binary("+", Var(array), offset):
                 subscripts = (offset,)
             case Var(array):
@@ -146,6 +155,10 @@ class _Reader:
         yield Touch(array, (), AccessMode.READ, guards, doubt=_ESCAPES)
         if param is None or not param.const:
             yield Touch(array, (), AccessMode.WRITE, guards, doubt=_ESCAPES)
+
+    def _is_cell(self, name: str) -> bool:
+        """True for a shared scalar: the threads of a block have one together, as they have elements."""
+        return self.scope.spaces.get(name) is MemorySpace.SHARED and not self.scope.dims.get(name)
 
     def _is_array(self, name: str) -> bool:
         space = self.scope.spaces.get(name)

@@ -93,7 +93,7 @@ class Levels:
         """What the node itself, its parts aside, adds to the level of an expression."""
         match node:
             case Var(name):
-                return self.of_name(name)
+                return Uniformity.BLOCK if self._spaces.get(name) is MemorySpace.SHARED else self.of_name(name)
             case Index(array, _):
                 return self._array_level(array)
             case Call(function, _) if function not in PURE:

@@ -190,6 +190,7 @@ class Code(Expressions):
         return self._assign(Var(name), stmt.init, "=", site)
 
     def _assign(self, target: Expr, value: Expr, op: str, site: int) -> Value:
+        target = self.cells.get(target.name, target) if isinstance(target, Var) else target
         source, given = self.expr(value, site)
         if isinstance(target, Var):
             name, kind = target.name, self.types[target.name]

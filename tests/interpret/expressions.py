@@ -56,6 +56,7 @@ class Expressions:
                 if "*" in stmt.ctype:
                     self.pointers.add(stmt.name)
         self.shared = tuple(s for s in statements if isinstance(s, Decl) and s.space is Space.SHARED)
+        self.cells = {decl.name: Index(decl.name, (Const("0"),)) for decl in self.shared if not decl.dims}
 
     def expr(self, expr: Expr, site: int) -> tuple[Value, Type]:
         """(the value of the expression for a thread, its type)."""
@@ -64,6 +65,8 @@ class Expressions:
                 return self._constant(text)
             case Var(name) if name in BUILTIN_INDICES:
                 return (lambda thread: thread.env[name]), UINT
+            case Var(name) if name in self.cells:
+                return self._load(self.cells[name], site)
             case Var(name) if name in self.types:
                 return (lambda thread: thread.env[name]), self.types[name]
             case Index() | Unary(op="*"):

@@ -83,7 +83,7 @@ class _Writer:
         if kind == 0 and self.floats:
             return self.pick(*self.floats)
         if kind == 1 and self.taste.shared:
-            return self.pick("s[{}]", "t[{}][{}]").format(self.whole(), self.whole())
+            return self.pick("s[{}]", "t[{}][{}]", "g").format(self.whole(), self.whole())
         if kind == 2:
             return f"x[{self.whole()}] + {self.pick('1.0f', '0.5f')}"
         if kind == 3:
@@ -124,7 +124,7 @@ class _Writer:
 
     def _shared(self, depth: int, uniform: bool) -> None:
         target = self.pick(f"s[{self.whole()}]", f"t[{self.whole()}][{self.whole()}]", "s[threadIdx.x]",
-                           "t[threadIdx.y][threadIdx.x]", "s[threadIdx.y * 4 + threadIdx.x]")  # fmt: skip
+                           "t[threadIdx.y][threadIdx.x]", "s[threadIdx.y * 4 + threadIdx.x]", "g")  # fmt: skip
         self.put(depth, f"{target} {self.pick('=', '=', '+=')} {self.number()};")
 
     def _atomic(self, depth: int, uniform: bool) -> None:
@@ -205,6 +205,7 @@ def kernels(draw: st.DrawFn, taste: Taste = Taste()) -> str:
         writer.put(0, "__shared__ float s[24];")
         writer.put(0, "__shared__ float t[4][9];")
         writer.put(0, "__shared__ int c[16];")
+        writer.put(0, "__shared__ float g;")
     if taste.indexed or (taste.axes and draw(st.booleans())):
         writer.put(0, "int i = blockIdx.x * blockDim.x + threadIdx.x;")
         writer.integers.append("i")

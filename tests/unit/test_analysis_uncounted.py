@@ -131,3 +131,16 @@ def test_fission_refuses_a_barrier_inside() -> None:
     body = (Decl("w", "int", init=Var("o")), *kernel(f"while (v < n) {{ v += p[v]; {SYNC} }}").body)
     with pytest.raises(FissionError, match="loop that ends by a condition"):
         fission(body, (LANE,))
+
+
+@pytest.mark.parametrize("wait, told", [("", {"m"}), (SYNC, set())])
+def test_threads_race_for_a_shared_scalar(wait: str, told: set[str]) -> None:
+    body = f"__shared__ int m; while (v < n) {{ v += 1 + p[v]; if (t == 0) m = v; {wait} y[t] += m; {SYNC} }}"
+    assert {race.array for race in facts(body).races} == told
+
+
+@pytest.mark.parametrize("end, reached", [("m == 0 && a < n", True), ("m == 0 && v < n", False)])
+def test_a_block_agrees_on_a_shared_scalar(end: str, reached: bool) -> None:
+    turn = f"{SYNC} if (p[t] > n) m = 1; a++; v += p[t]; {SYNC}"
+    found = facts(f"__shared__ int m; int a = 0; do {{ {turn} }} while ({end});")
+    assert [barrier.reached.holds for barrier in found.barriers] == [reached, reached]
