@@ -184,7 +184,7 @@ class _Writer:
             self.put(depth + 1, f"if ({name} >= {end}) break;")
         self.put(depth + 1, f"{name} += {self.pick('1', '2')};")
         if self.draw(st.booleans()):
-            self.statement(depth + 1, even)
+            self.body(depth + 1, even, 1)
         jumps = ["break", "continue"] if self.taste.barriers else ["break", "continue", "return"]
         condition = self.pick("n < m", f"{name} > 2", "p[0] > 1") if even else self.condition()
         if self.draw(st.booleans()):
