@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from cli.kb_import import import_
 from evo.campaign import CampaignError
 from evo.campaign_build import DATABASE_VARIABLE
 from evo.init_campaign import template_arguments
@@ -28,6 +29,9 @@ _URL = click.option("--url", help=f"postgresql+psycopg://...; default: ${DATABAS
 @click.group()
 def kb() -> None:
     """Asks the knowledge base."""
+
+
+kb.add_command(import_)
 
 
 @kb.command()

@@ -29,6 +29,11 @@ from operators.local_search import LocalSearch
 from operators.model_search import ModelSearch
 from operators.recall import Recall
 
+COVERED = 0.5
+"""Share of a space that experience from elsewhere must have a time for: to a search, what is missing there failed."""
+MOST_SIBLINGS = 6
+"""Devices and sizes that a search learns from, those that know most first."""
+
 BLIND: tuple[Agent, ...] = (Computation(), Recall(), Crossover(), LocalSearch())
 """Who proposes where no model does: uniform moves, crossover, and steps of one parameter."""
 
@@ -47,9 +52,23 @@ def replayed(campaign: Campaign) -> Iterator[Parts]:
         return
     base = KnowledgeBase.open(campaign.knowledge_url)
     try:
-        yield assemble_replay(campaign, space, base)
+        yield assemble_replay(campaign, space, base, remembered_elsewhere(base, campaign, space))
     finally:
         base.close()
+
+
+def remembered_elsewhere(base: KnowledgeBase, campaign: Campaign, space: RecordedSpace) -> tuple[Recording, ...]:
+    """What the base knows of the same kernel on other devices, as far as it covers this space."""
+    device = ReplayEvaluator(space.recording, SIZE, campaign.device).device
+    found = (item for item in base.recordings(space.name, device) if covered(space.recording, item) >= COVERED)
+    return tuple(found)[:MOST_SIBLINGS]
+
+
+def covered(recording: Recording, other: Recording) -> float:
+    """Share of the configurations of a recording that another one has a time for, 0..1."""
+    if not set(recording.names) & set(other.names):
+        return 0.0
+    return float(np.isfinite(times_elsewhere(recording, other)).mean())
 
 
 def assemble_replay(

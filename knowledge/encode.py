@@ -6,9 +6,10 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
-from evaluator.result import DeviceInfo, Evaluation, Toolchain
+from evaluator.result import DeviceInfo, Evaluation, Resources, Toolchain
 from genome.genes import Gene
 from genome.variant import Launch, SkippedGene, Step, Variant
 from knowledge.features import DEVICE_FEATURE_VERSION, device_features
@@ -102,7 +103,8 @@ def variant_row(variant: Variant) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def step_json(step: Step) -> dict[str, Any]:
+@lru_cache(maxsize=1024)
+def step_json(step: Step) -> Mapping[str, Any]:
     """A step for people and queries; variants are always made anew from their genes."""
     if not isinstance(step, Launch):
         return {"memset": text(step.buffer), "value": step.value}
@@ -115,7 +117,17 @@ def step_json(step: Step) -> dict[str, Any]:
 
 def genes_json(genes: Sequence[Gene]) -> Any:
     """Genes in their JSON form."""
-    return plain([gene.to_json() for gene in genes])
+    return [_gene_json(gene) for gene in genes]
+
+
+@lru_cache(maxsize=4096)  # a recorded space has thousands of rows of few genes
+def _gene_json(gene: Gene) -> Any:
+    return plain(gene.to_json())
+
+
+@lru_cache(maxsize=256)
+def _resources_json(resources: Resources) -> Any:
+    return plain(asdict(resources))
 
 
 def skipped_json(skipped: Sequence[SkippedGene]) -> Any:
@@ -131,7 +143,7 @@ def evaluation_row(evaluation: Evaluation) -> dict[str, Any]:
         "stage": text(evaluation.stage, NAME_LENGTH),
         "samples_ms": [] if timing is None else [float(sample) for sample in timing.samples_ms],
         "median_ms": None if timing is None else timing.median_ms, "low_ms": None if timing is None else timing.low_ms,
-        "high_ms": None if timing is None else timing.high_ms, "resources": plain(asdict(evaluation.resources)),
+        "high_ms": None if timing is None else timing.high_ms, "resources": _resources_json(evaluation.resources),
         "profile": None if evaluation.profile is None else plain(asdict(evaluation.profile)),
         "max_error": plain(evaluation.max_error), "fallback": evaluation.fallback,
         "compile_s": evaluation.compile_s, "device_s": evaluation.device_s,

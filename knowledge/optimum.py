@@ -8,9 +8,10 @@ or a crash, whose cause may be the machine) is no optimum.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from evaluator.result import Status
@@ -19,6 +20,26 @@ from knowledge.baseline import baselines
 from knowledge.records import Outcome
 
 _FAULTS = [status.value for status in Status if status is not Status.OK and not status.retryable]
+
+
+@dataclass(frozen=True)
+class CampaignKeys:
+    """Foreign keys that every row of a campaign shares."""
+
+    campaign: int
+    kernel: int
+    hardware: int
+    toolchain: int
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Keys of the fastest variant of a campaign at one problem, and who proposed it."""
+
+    problem: int
+    variant: int
+    genome: int
+    agent: str
 
 
 def refresh_optima(
@@ -62,7 +83,36 @@ def _offer(connection: Connection, key: dict[str, int], values: dict[str, Any]) 
         )
     )
     if before is not None and before.variant_id == values["variant_id"] and values["best_ms"] > before.best_ms:
-        _elect(connection, key, before)
+        _elect(connection, key, before.baseline_ms)
+
+
+def settle_optimum(connection: Connection, keys: CampaignKeys, offer: Offer) -> None:
+    """After many evaluations of a campaign at one size at once, of which this was the best.
+
+    An optimum that was there before may have been measured again, or have failed: then all are compared.
+    """
+    key = {"kernel_id": keys.kernel, "hardware_id": keys.hardware, "toolchain_id": keys.toolchain,
+           "problem_id": offer.problem}  # fmt: skip
+    _lock_problems(connection, keys.kernel, schema.problem.c.id == offer.problem)
+    before = connection.execute(select(schema.optimum.c.baseline_ms).where(*_matches(key))).one_or_none()
+    if before is not None:
+        _elect(connection, key, before.baseline_ms)
+        return
+    best_ms = connection.execute(_times(key).where(schema.evaluation.c.variant_id == offer.variant)).one().best_ms
+    baseline_ms = baselines(connection, [keys.campaign]).get((keys.campaign, offer.problem), best_ms)
+    values = {
+        **key, "variant_id": offer.variant, "genome_id": offer.genome, "campaign_id": keys.campaign,
+        "agent": encode.text(offer.agent, encode.NAME_LENGTH), "best_ms": best_ms, "baseline_ms": baseline_ms,
+    }  # fmt: skip
+    _offer(connection, key, values)
+
+
+def elect_again(connection: Connection, keys: Sequence[dict[str, int]]) -> None:
+    """Compares all evaluations of each of these optima again, after others came from elsewhere."""
+    table = schema.optimum
+    for key in keys:
+        _lock_problems(connection, key["kernel_id"], schema.problem.c.id == key["problem_id"])
+        _elect(connection, key, connection.execute(select(table.c.baseline_ms).where(*_matches(key))).scalar_one())
 
 
 def _dethrone(connection: Connection, kernel: int, hardware: int, variant: int) -> None:
@@ -77,7 +127,8 @@ def _dethrone(connection: Connection, kernel: int, hardware: int, variant: int) 
     labels = connection.execute(select(problem.c.label).where(problem.c.id.in_(sorted(affected)))).scalars().all()
     _locked_problems(connection, kernel, labels)
     for row in connection.execute(held).all():
-        _elect(connection, {column.name: getattr(row, column.name) for column in table.primary_key}, row)
+        key = {column.name: getattr(row, column.name) for column in table.primary_key}
+        _elect(connection, key, row.baseline_ms)
 
 
 def _is_faulty(connection: Connection, hardware: int, variant: int, campaign: int) -> bool:
@@ -90,8 +141,8 @@ def _is_faulty(connection: Connection, hardware: int, variant: int, campaign: in
     return bool(connection.execute(select(fault)).scalar_one())
 
 
-def _elect(connection: Connection, key: dict[str, int], before: Row[Any]) -> None:
-    """Chooses the optimum of a key among all evaluations."""
+def _elect(connection: Connection, key: dict[str, int], before_ms: float) -> None:
+    """Chooses the optimum of a key among all evaluations; ``before_ms`` is its baseline where its campaign has none."""
     evaluation, lineage, campaign = schema.evaluation, schema.lineage, schema.campaign
     faulty, owner, own = evaluation.alias("faulty"), campaign.alias("owner"), campaign.alias("own")
     times = (
@@ -118,8 +169,10 @@ def _elect(connection: Connection, key: dict[str, int], before: Row[Any]) -> Non
         connection.execute(delete(table).where(*_matches(key)))
         return
     baseline_ms = baselines(connection, [found.campaign_id]).get((found.campaign_id, key["problem_id"]))
-    values = {**found._mapping, "baseline_ms": before.baseline_ms if baseline_ms is None else baseline_ms}
-    connection.execute(table.update().where(*_matches(key)).values(**values, updated_at=func.now()))
+    values = {**found._mapping, "baseline_ms": baseline_ms or before_ms}
+    fresh = {**values, "updated_at": func.now()}
+    statement = insert(table).values(**key, **values)
+    connection.execute(statement.on_conflict_do_update(constraint=table.primary_key, set_=fresh))
 
 
 def _times(key: dict[str, int]) -> Select[Any]:
@@ -141,7 +194,11 @@ def _matches(key: dict[str, int]) -> list[Any]:
 
 def _locked_problems(connection: Connection, kernel: int, sizes: Sequence[str]) -> list[int]:
     """Ids of the problems, their rows locked in one order against other writers (but not against references)."""
-    table = schema.problem
     labels = [encode.text(size, encode.NAME_LENGTH) for size in sizes]
-    query = select(table.c.id).where(table.c.kernel_id == kernel, table.c.label.in_(labels)).order_by(table.c.id)
+    return _lock_problems(connection, kernel, schema.problem.c.label.in_(labels))
+
+
+def _lock_problems(connection: Connection, kernel: int, condition: ColumnElement[bool]) -> list[int]:
+    table = schema.problem
+    query = select(table.c.id).where(table.c.kernel_id == kernel, condition).order_by(table.c.id)
     return [int(found) for found in connection.execute(query.with_for_update(key_share=True)).scalars()]

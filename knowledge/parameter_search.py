@@ -64,6 +64,7 @@ class ParameterSearch:
         self._rows: Mapping[tuple[int, ...], int] = {tuple(map(int, line)): row for row, line in enumerate(table)}
         self._rng = rng
         self._kernel = Kernel.typical(self._columns.shape[1], len(history))
+        self._recalls = 0
         self._looked = 0  # measurements at the last look at the length scales
         self._taken = np.zeros(len(table), dtype=bool)
         self._measured: list[int] = []
@@ -86,7 +87,7 @@ class ParameterSearch:
             return None
         count = len(self._measured)
         if self._history is not None and count < RECALLED:
-            return self._recalled(free, count)
+            return self._recalled(free)
         if count < (FIRST if self._history is None else FIRST_AFTER_RECALL) or np.isfinite(self._logs).sum() < 3:
             return self._far(free)
         targets, deviation = self._targets()
@@ -99,13 +100,14 @@ class ParameterSearch:
         mean, spread = condition(self._kernel, inputs, targets).predict(self._inputs(candidates, deviation))
         return int(candidates[np.argmax(expected_improvement(mean, spread, float(targets.min())))])
 
-    def _recalled(self, free: NDArray[np.intp], count: int) -> int:
+    def _recalled(self, free: NDArray[np.intp]) -> int:
         """What was best elsewhere: over all histories, then in each of them, in turn.
 
         Neighbours of one that was tried are passed over: where one disappoints, so will they.
         """
         assert self._history is not None
-        turn = count % (self._history.shape[1] + 1)
+        turn = self._recalls % (self._history.shape[1] + 1)
+        self._recalls += 1
         scores = self._history.mean(axis=1) if turn == 0 else self._history[:, turn - 1]
         if self._measured:
             differing = (self._table[free][:, None, :] != self._table[self._measured][None, :, :]).sum(2).min(1)

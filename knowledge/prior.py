@@ -63,15 +63,13 @@ def best(
 
     Args:
         connection: Of the caller.
-        kernel: Name (exact), or record of a kernel to compare with.
+        kernel: Name (see ``is_named``), or record of a kernel to compare with.
         device: Part of a device's name or architecture, any case; None for all.
         size: Label, exact; None for all.
         limit: Rows at most.
     """
     if isinstance(kernel, str):
-        table = schema.kernel
-        name = encode.text(kernel, encode.NAME_LENGTH)
-        ids = connection.execute(select(table.c.id).where(table.c.name == name)).scalars().all()
+        ids = connection.execute(select(schema.kernel.c.id).where(is_named(kernel))).scalars().all()
         near = [_Neighbour(int(found), 0.0) for found in ids]
     else:
         near = _neighbours(connection, kernel, NEIGHBOURS)
@@ -90,6 +88,12 @@ def best(
     ]
     valid = [row for row in rows if row is not None]
     return tuple(sorted(valid, key=lambda row: (row.distance, row.device, row.size, row.best_ms)))[:limit]
+
+
+def is_named(name: str) -> ColumnElement[bool]:
+    """Kernels of this very name, or with nothing but a remark in parentheses after it."""
+    column, text = schema.kernel.c.name, encode.text(name, encode.NAME_LENGTH)
+    return (column == text) | column.startswith(f"{text} (", autoescape=True)
 
 
 def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> list[_Neighbour]:

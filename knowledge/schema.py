@@ -298,3 +298,17 @@ surrogate_metric = Table(
     _created(),
     PrimaryKeyConstraint("campaign_id", "ordinal"),
 )
+
+recommendation = Table(
+    "recommendation",
+    metadata,
+    _reference("kernel_id", "kernel"),
+    _reference("hardware_id", "hardware"),
+    _reference("genome_id", "genome"),
+    _text("dtype"),
+    _text("source"),
+    _created(),
+    PrimaryKeyConstraint("kernel_id", "hardware_id", "dtype", "source"),
+    Index(None, "hardware_id", "kernel_id"),
+)
+"""Parameters that somebody published as the best ones, without a time."""

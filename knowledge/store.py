@@ -9,14 +9,16 @@ from types import TracebackType
 from typing import Any
 
 from evaluator.api import Comparison
+from evaluator.recording import Recording
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.spec import ProblemSize
 from genome.variant import Rejection
-from knowledge import prior, queries, write
+from knowledge import bulk, joining, prior, published, queries, recordings, write
 from knowledge.connection import Database
 from knowledge.embedded import EmbeddedServer
 from knowledge.migrate import migrate
 from knowledge.pg_layout import default_data_dir
+from knowledge.published import Recommendation
 from knowledge.records import CampaignRecord, KernelRecord, Lineage, Outcome, Prior, TrainingRow
 from knowledge.rows import BestRow, Stats, StoredOutcome
 from knowledge.trust import SurrogateMetrics
@@ -101,6 +103,28 @@ class KnowledgeBase:
         """Marks the campaign as ended; ``summary`` is plain data."""
         self._database.run(lambda connection: write.finish_campaign(connection, campaign, summary))
 
+    def record_all(
+        self, token: uuid.UUID, record: CampaignRecord, outcomes: Sequence[Outcome], summary: Mapping[str, Any]
+    ) -> bulk.Stored:
+        """Writes a campaign that somebody else ran, in one transaction; nothing if its token is known."""
+        return self._database.run(lambda connection: bulk.record_all(connection, token, record, outcomes, summary))
+
+    def export(self, path: Path) -> int:
+        """Writes the whole base into a file (``.gz`` and ``.xz`` compress it); the number of rows."""
+        return self._database.run(lambda connection: joining.export_base(connection, path))
+
+    def join(self, path: Path) -> tuple[int, int]:
+        """Takes in a file of ``export`` in one transaction: (rows in it, rows that were new)."""
+        return self._database.run(lambda connection: joining.join_base(connection, path))
+
+    def recommend(self, items: Sequence[Recommendation]) -> int:
+        """Writes published parameters in one transaction; how many were new."""
+        return self._database.run(lambda connection: published.recommend(connection, items))
+
+    def recordings(self, kernel: str, besides: DeviceInfo) -> tuple[Recording, ...]:
+        """Recorded spaces of the kernel of this name on other devices than this one, one a device and size."""
+        return self._database.run(lambda connection: recordings.recordings(connection, kernel, besides))
+
     def lookup(
         self, kernel_digest: str, device: DeviceInfo, toolchain: Toolchain, variant_digest: str, contract: str = ""
     ) -> tuple[Evaluation, ...]:
@@ -151,7 +175,7 @@ class KnowledgeBase:
         """The best known variants of a kernel by name, or of the kernels nearest to a record.
 
         Args:
-            kernel: Exact name, or a record from ``features.kernel_record``.
+            kernel: Exact name (a remark in parentheses may follow it), or a record from ``features.kernel_record``.
             device: Part of a device's name or architecture; None for all.
             size: Exact label (``M=512,N=512``); None for all.
             limit: Rows at most.

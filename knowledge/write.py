@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, func, select, update
@@ -17,7 +17,7 @@ from genome.variant import Rejection
 from knowledge import encode, schema
 from knowledge.errors import KnowledgeError
 from knowledge.features import SIZE_FEATURE_VERSION, label_features
-from knowledge.optimum import refresh_optima
+from knowledge.optimum import CampaignKeys, refresh_optima
 from knowledge.records import CampaignRecord, Lineage, Outcome
 from knowledge.trust import SurrogateMetrics
 
@@ -25,16 +25,6 @@ _MAY_CHANGE = frozenset({
     "budget", "output", "device", "knowledge", "name", "processes", "seed", "population", "epsilon", "surrogate",
 })  # fmt: skip
 """Settings under which an interrupted campaign may still go on: none of them changes what a speed-up means."""
-
-
-@dataclass(frozen=True)
-class CampaignKeys:
-    """Foreign keys that every row of a campaign shares."""
-
-    campaign: int
-    kernel: int
-    hardware: int
-    toolchain: int
 
 
 def campaign_keys(connection: Connection, campaign: int) -> CampaignKeys:
@@ -76,7 +66,7 @@ def start_campaign(connection: Connection, record: CampaignRecord, token: uuid.U
     names = ("platform", "driver", "compiler")
     toolchain = ensure_row(connection, schema.toolchain, names, encode.toolchain_row(record.toolchain))
     for label, features in record.kernel.sizes:
-        _problem(connection, kernel, label, features)
+        problem_id(connection, kernel, label, features)
     table = schema.campaign
     name = encode.text(record.name, encode.NAME_LENGTH)
     if resume:
@@ -118,13 +108,13 @@ def record_outcome(connection: Connection, campaign: int, outcome: Outcome) -> N
     row = {**encode.variant_row(outcome.variant), "kernel_id": keys.kernel, "genome_id": applied}
     variant = ensure_row(connection, schema.variant, ("kernel_id", "digest"), row)
     statement = insert(schema.lineage).values(
-        **_lineage_row(campaign, outcome.lineage), variant_id=variant, genome_id=applied, proposed_id=proposed,
+        **lineage_row(campaign, outcome.lineage), variant_id=variant, genome_id=applied, proposed_id=proposed,
         skipped=encode.skipped_json(outcome.variant.skipped), speedup=encode.plain(outcome.speedup),
         predicted=encode.plain(outcome.predicted), forced=outcome.forced, cached=outcome.cached,
     )  # fmt: skip
     connection.execute(statement.on_conflict_do_nothing())
     rows = [
-        {**encode.evaluation_row(evaluation), "problem_id": _problem(connection, keys.kernel, evaluation.size),
+        {**encode.evaluation_row(evaluation), "problem_id": problem_id(connection, keys.kernel, evaluation.size),
          "variant_id": variant, "hardware_id": keys.hardware, "toolchain_id": keys.toolchain,
          "campaign_id": campaign, "ordinal": outcome.lineage.generation, "is_check": check, "reused": outcome.cached}
         for evaluation, check in _all_evaluations(outcome)
@@ -147,7 +137,7 @@ def record_proof(connection: Connection, campaign: int, comparison: Comparison) 
     for size in comparison.sizes:
         key = {
             "campaign_id": campaign,
-            "problem_id": _problem(connection, keys.kernel, size.size),
+            "problem_id": problem_id(connection, keys.kernel, size.size),
             "variant_id": variant,
         }
         values = {"baseline_ms": size.baseline_ms, "best_ms": size.best_ms, "speedup": size.speedup, "low": size.low,
@@ -160,7 +150,7 @@ def record_rejection(connection: Connection, campaign: int, rejection: Rejection
     """A genome that gave no variant."""
     genome, _ = _genomes(connection, rejection.genome, rejection.genome)
     statement = insert(schema.rejection).values(
-        **_lineage_row(campaign, lineage), genome_id=genome, kind=encode.text(rejection.kind, encode.NAME_LENGTH),
+        **lineage_row(campaign, lineage), genome_id=genome, kind=encode.text(rejection.kind, encode.NAME_LENGTH),
         reason=encode.text(rejection.reason, encode.MESSAGE_LENGTH),
     )  # fmt: skip
     connection.execute(statement.on_conflict_do_nothing())
@@ -210,7 +200,8 @@ def _genomes(connection: Connection, *genomes: Genome) -> tuple[int, ...]:
     return tuple(ids[genome.digest()] for genome in genomes)
 
 
-def _problem(connection: Connection, kernel: int, label: str, features: tuple[float, ...] | None = None) -> int:
+def problem_id(connection: Connection, kernel: int, label: str, features: tuple[float, ...] | None = None) -> int:
+    """Id of a size of a kernel, made if need be."""
     label = encode.text(label, encode.NAME_LENGTH)
     sizes = encode.size_values(label)
     values = {
@@ -220,7 +211,8 @@ def _problem(connection: Connection, kernel: int, label: str, features: tuple[fl
     return ensure_row(connection, schema.problem, ("kernel_id", "label"), values)
 
 
-def _lineage_row(campaign: int, lineage: Lineage) -> dict[str, Any]:
+def lineage_row(campaign: int, lineage: Lineage) -> dict[str, Any]:
+    """Columns that ``lineage`` and ``rejection`` share."""
     return {
         "campaign_id": campaign, "ordinal": lineage.generation, "agent": encode.text(lineage.agent, encode.NAME_LENGTH),
         "parents": [encode.text(parent, encode.NAME_LENGTH) for parent in lineage.parents],
