@@ -1,0 +1,102 @@
+"""Campaigns on a recorded space: the whole engine, reproducible, and clear where the file is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cli.main import app
+from evaluator.recording import read_recording
+from evo.campaign import CampaignError, load_campaign
+from evo.campaign_replay import recorded_space
+from evo.campaign_types import Overrides
+from evo.engine import run_campaign
+from evo.recorded import RecordedSpace
+from evo.result import CampaignResult
+from genome.genes import Gene, Genome
+from genome.variant import Rejection, Variant
+
+TILES = Path(__file__).parents[2] / "data" / "spaces" / "tiles.json"
+TEXT = "version: 1\ntarget: replay:{file}\nknowledge: none\nseed: 3\nbudget: {{evaluations: 40}}\n"
+
+
+@pytest.fixture
+def campaign_file(tmp_path: Path) -> Path:
+    (tmp_path / "tiles.json").write_bytes(TILES.read_bytes())
+    (tmp_path / "campaign.yaml").write_text(TEXT.format(file="tiles.json"))
+    return tmp_path / "campaign.yaml"
+
+
+@pytest.fixture(scope="module")
+def space() -> RecordedSpace:
+    return recorded_space(read_recording(TILES), "tiles")
+
+
+def steps(result: CampaignResult) -> list[tuple[str, float | None, str]]:
+    return [(point.variant, point.speedup, point.status) for point in result.history]
+
+
+def test_genes_and_configurations_are_the_same_thing(space: RecordedSpace) -> None:
+    assert space.row(Genome()) == space.first
+    for row in range(0, len(space.recording), 7):
+        genome = space.genome(row)
+        assert space.row(genome) == row
+        variant = space.lower(genome)
+        assert isinstance(variant, Variant)
+        defined = dict(option.removeprefix("-D").split("=", 1) for option in variant.options)
+        assert defined == space.recording.configuration(row)
+    assert {move.site.label for move in space.moves(Genome())} == set(space.recording.names)
+
+
+def test_a_configuration_that_is_not_there_is_rejected(space: RecordedSpace) -> None:
+    genome = space.genome(space.recording.rows[(7, 2, 0, 0)])  # 128x4; 128x8 is beyond the space's limit
+    site = next(gene.site for gene in genome.genes if gene.site.label == "block_size_y")
+    assert isinstance(space.lower(genome.with_gene(Gene.of("macro", site, value="8"))), Rejection)
+
+
+def test_a_run_finds_the_optimum_and_repeats_bit_for_bit(campaign_file: Path) -> None:
+    first, again = (run_campaign(load_campaign(campaign_file)) for _ in range(2))
+    assert steps(first) == steps(again)
+    recording = read_recording(TILES)
+    best = min(float(time) for time in recording.times_ms if not math.isnan(time))
+    assert first.comparison.sizes[0].best_ms == pytest.approx(best, rel=0.02)
+    assert first.counts.evaluations == 40
+    assert len({variant for variant, _, _ in steps(first)}) == 40, "nothing is measured twice"
+    other = run_campaign(load_campaign(campaign_file, Overrides(seed=4)))
+    assert steps(other) != steps(first)
+
+
+def test_the_command_writes_figures_and_no_kernel(campaign_file: Path) -> None:
+    done = CliRunner().invoke(app, ["run", str(campaign_file), "--evaluations", "15", "--json"])
+    assert done.exit_code == 0, done.output
+    best = json.loads(done.stdout)
+    assert best["device"] == "Made-up GPU" and best["evaluations"] == 15
+    assert any("nothing was run or verified here" in note for note in best["notes"])
+    written = {path.name for path in (campaign_file.parent / "evo-out").iterdir()}
+    assert {"best.json", "report.html", "changes.md"} <= written and not {"best.cu", "best.cl"} & written
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (TEXT.format(file="none.json"), "campaign.yaml:2: target: no such file"),
+        (TEXT.format(file="campaign.yaml"), "campaign.yaml:2: target: "),
+        ("version: 1\ntarget: cuda:0\n", "expected replay:FILE"),
+        ("version: 1\ntarget: replay:tiles.json\nkernel: {source: a.cu}\n", "campaign.yaml:3: kernel"),
+        ("version: 1\ntarget: replay:tiles.json\nbudget: {evaluations: none}\n", "budget.evaluations"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(text: str, wanted: str, campaign_file: Path) -> None:
+    campaign_file.write_text(text)
+    with pytest.raises(CampaignError) as error:
+        load_campaign(campaign_file)
+    assert wanted in str(error.value)
+
+
+def test_no_other_device_can_be_named(campaign_file: Path) -> None:
+    with pytest.raises(CampaignError, match="--device"):
+        load_campaign(campaign_file, Overrides(device="opencl:0"))

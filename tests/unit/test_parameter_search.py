@@ -1,0 +1,128 @@
+"""Gaussian process, features of parameters and the search over a table, against plain numpy and known optima."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluator.recording import Recording, read_recording
+from knowledge.gaussian_process import JITTER, Kernel, condition, improved, matern
+from knowledge.parameter_features import parameter_columns
+from knowledge.parameter_search import ParameterSearch, expected_improvement
+
+TILES = Path(__file__).parents[1] / "data" / "spaces" / "tiles.json"
+
+
+@pytest.fixture(scope="module")
+def tiles() -> Recording:
+    return read_recording(TILES)
+
+
+def plain_matern(a: np.ndarray, b: np.ndarray, scales: np.ndarray) -> float:
+    r = math.sqrt(5.0 * sum(((x - y) / s) ** 2 for x, y, s in zip(a, b, scales, strict=True)))
+    return (1.0 + r + r * r / 3.0) * math.exp(-r)
+
+
+def test_the_posterior_is_the_textbook_one() -> None:
+    rng = np.random.default_rng(0)
+    inputs, places, targets = rng.random((9, 4)), rng.random((5, 4)), rng.normal(size=9)
+    logs = np.log(np.array([0.3, 2.0, 0.9, 0.7, 1e-2]))  # three length scales, an amplitude, noise
+    kernel = Kernel(logs, linear=1)
+
+    def covariance(a: np.ndarray, b: np.ndarray) -> float:
+        return plain_matern(a[:3], b[:3], np.exp(logs[:3])) + (0.7 * a[3]) * (0.7 * b[3])
+
+    own = np.array([[covariance(a, b) for b in inputs] for a in inputs]) + (1e-2 + JITTER) * np.eye(9)
+    cross = np.array([[covariance(a, b) for b in inputs] for a in places])
+    scale = (targets @ np.linalg.solve(own, targets) + 1.0) / 10.0
+    variance = [covariance(a, a) for a in places] - np.diag(cross @ np.linalg.solve(own, cross.T))
+    mean, spread = condition(kernel, inputs, targets).predict(places)
+    assert np.allclose(mean, cross @ np.linalg.solve(own, targets), atol=1e-6)
+    assert np.allclose(spread, np.sqrt(scale * variance), rtol=1e-4)
+    assert np.allclose(matern(inputs[:, :3], inputs[:, :3], np.exp(logs[:3])).diagonal(), 1.0)
+
+
+def test_length_scales_tell_what_matters() -> None:
+    rng = np.random.default_rng(1)
+    inputs = rng.random((60, 3))
+    targets = np.sin(7.0 * inputs[:, 0])
+    kernel = improved(Kernel.typical(3), inputs, (targets - targets.mean()) / targets.std(), rng, 300)
+    assert kernel.logs[0] < min(kernel.logs[1], kernel.logs[2]) - 1.0
+
+
+def test_expected_improvement_is_the_mean_of_draws() -> None:
+    mean, spread = np.array([0.5, -0.2, 1.5]), np.array([0.4, 0.1, 2.0])
+    draws = mean + spread * np.random.default_rng(2).normal(size=(400_000, 3))
+    assert np.allclose(expected_improvement(mean, spread, 0.1), np.maximum(0.1 - draws, 0.0).mean(0), atol=5e-3)
+
+
+def test_columns_are_value_alignment_word_and_product() -> None:
+    values = (("16", "24", "32", "48"), ("1", "2", "4"), ("plain", "wide"), ("a", "b", "c"), ("0", "1"))
+    table = np.array([[0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [2, 2, 0, 2, 0], [3, 0, 1, 0, 1]], dtype=np.int16)
+    columns = parameter_columns(values, table)
+    first = [0.0, math.log2(1.5) / math.log2(3), 1.0 / math.log2(3), 1.0]
+    aligned = [0.5, 0.0, 1.0, 0.5]  # 16, 8, 32, 16
+    product = [math.log2(n) for n in (16, 48, 128, 48)]
+    wanted = np.array([
+        first, aligned, [0.0, 0.5, 1.0, 0.0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1],
+        [(value - 4) / 3 for value in product],
+    ], dtype=float)  # fmt: skip
+    assert columns.shape == (4, len(wanted))
+    assert np.allclose(columns.T, wanted)
+
+
+def curve(tiles: Recording, seed: int, count: int, history: tuple[np.ndarray, ...] = ()) -> np.ndarray:
+    search = ParameterSearch(tiles.values, tiles.table, np.random.default_rng(seed), history)
+    best, found = math.inf, []
+    for _ in range(count):
+        row = search.next()
+        assert row is not None
+        time = float(tiles.times_ms[row])
+        search.tell(row, None if math.isnan(time) else time)
+        best = min(best, math.inf if math.isnan(time) else time)
+        found.append(best / tiles.best_ms)
+    return np.array(found)
+
+
+def test_the_optimum_is_found_long_before_the_table_ends(tiles: Recording) -> None:
+    reached = [int(np.argmax(curve(tiles, seed, 60) <= 1.0 + 1e-12)) for seed in range(5)]
+    assert np.median(reached) <= 35, "blind search needs 60 of 240 in the median for one of three optima"
+
+
+def test_the_same_seed_gives_the_same_run(tiles: Recording) -> None:
+    assert np.array_equal(curve(tiles, 3, 30), curve(tiles, 3, 30))
+
+
+def test_every_configuration_comes_once_and_the_search_ends(tiles: Recording) -> None:
+    small = np.arange(0, len(tiles), 8)
+    search = ParameterSearch(tiles.values, tiles.table[small], np.random.default_rng(0))
+    rows = []
+    while (row := search.next()) is not None:
+        rows.append(row)
+        search.tell(row, None if len(rows) % 5 == 0 else float(len(rows)))
+    assert sorted(rows) == list(range(len(small)))
+
+
+def test_a_like_device_begins_near_the_best(tiles: Recording) -> None:
+    like = tiles.times_ms * np.exp(0.03 * np.random.default_rng(5).normal(size=len(tiles)))
+    assert curve(tiles, 0, 4, (like,))[-1] <= 1.05
+
+
+def test_misleading_history_is_unlearnt(tiles: Recording) -> None:
+    wrong = np.random.default_rng(6).permutation(tiles.times_ms)
+    ends = [curve(tiles, seed, 60, (wrong, wrong[::-1]))[-1] for seed in range(5)]
+    assert np.median(ends) <= 1.02
+
+
+def test_a_space_of_failures_ends_in_none_of_them_being_repeated(tiles: Recording) -> None:
+    search = ParameterSearch(tiles.values, tiles.table, np.random.default_rng(0))
+    rows = []
+    for _ in range(20):
+        row = search.next()
+        assert row is not None
+        rows.append(row)
+        search.tell(row, None)
+    assert len(set(rows)) == 20
