@@ -99,24 +99,44 @@ def settle(body: Body, kind: str, names: Names, leaf: Body = ()) -> Body:
     if not holds(found, kind):
         return found
     flag = names.fresh(_FLAGS[kind], "int")
-    asked = (If(Var(flag), leaf),) if leaf else ()
-    return (Decl(flag, "int", init=Const("0")), *by_flag(body, kind, flag), *asked)
+    flagged = _left_by_flag(body, kind, flag, leaf) if leaf else _by_flag(body, kind, flag)
+    return (Decl(flag, "int", init=Const("0")), *flagged)
 
 
-def by_flag(body: Body, kind: str, flag: str) -> Body:
+def _by_flag(body: Body, kind: str, flag: str) -> Body:
     """The block with jumps of that kind to its end as assignments to a flag, which what follows them asks for.
 
-    ``if (a) { if (b) break; x } y`` becomes ``if (a) { if (b) flag = 1; if (!flag) { x } } if (!flag) { y }``.
+    ``if (a) { if (b) jump; x } y`` becomes ``if (a) { if (b) flag = 1; if (!flag) { x } } if (!flag) { y }``.
     """
     for position, stmt in enumerate(body):
         if isinstance(stmt, Jump) and stmt.kind == kind:
             return (*body[:position], Assign(Var(flag), Const("1"), line=stmt.line))
         if isinstance(stmt, If) and holds(stmt.inside, kind):
-            stmt = with_bodies(stmt, lambda inside: by_flag(inside, kind, flag))
-            rest = by_flag(body[position + 1 :], kind, flag)
+            rest = _by_flag(body[position + 1 :], kind, flag)
             guarded = (If(Unary("!", Var(flag)), rest, line=rest[0].line),) if rest else ()
-            return (*body[:position], stmt, *guarded)
+            return (*body[:position], _flagging(stmt, kind, flag), *guarded)
     return body
+
+
+def _left_by_flag(body: Body, kind: str, flag: str, leaf: Body) -> Body:
+    """The same for the body of a loop that is left where the flag is set.
+
+    ``if (a) { if (b) jump; x } y`` becomes ``if (a) { if (b) flag = 1; ... } if (flag) leaf; else { y }``.
+    """
+    for position, stmt in enumerate(body):
+        if isinstance(stmt, Jump) and stmt.kind == kind:
+            return (*body[:position], *leaf)
+        if isinstance(stmt, If) and holds(stmt.inside, kind):
+            rest = _left_by_flag(body[position + 1 :], kind, flag, leaf)
+            if _ends(stmt.then, kind) and not stmt.orelse:
+                then = _left_by_flag(stmt.then, kind, flag, leaf)
+                return (*body[:position], replace(stmt, then=then, orelse=rest))
+            return (*body[:position], _flagging(stmt, kind, flag), If(Var(flag), leaf, rest, line=stmt.line))
+    return body
+
+
+def _flagging(stmt: If, kind: str, flag: str) -> If:
+    return with_bodies(stmt, lambda inside: _by_flag(inside, kind, flag))
 
 
 def turned(body: Body, kind: str, into: Body) -> Body:
