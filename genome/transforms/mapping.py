@@ -202,7 +202,7 @@ class _AxisForm:
         terms: list[Expr] = []
         if axis.lower is not None:
             terms.append(Binary(">=", first.to_expr(), axis.lower))
-        if axis.upper is not None:
+        if axis.upper is not None and not (axis.most_blocks and axis.tile == 1):  # rounds end with the axis
             last = first + constant(span - 1)
             terms.append(Binary("<", last.to_expr(), axis.upper))
         return terms

@@ -187,3 +187,17 @@ def test_masked_scores_stay_without_weight(lanes: tuple[Gene, ...], opencl_run) 
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     got = opencl_run(spec, variant, sizes, {"x": scores})["y"].reshape(7, -1)
     np.testing.assert_allclose(got, powers / powers.sum(axis=1, keepdims=True), rtol=2e-4, atol=1e-7)
+
+
+def test_blocks_that_stride_over_a_known_number_of_rows_need_no_bound(opencl_run) -> None:
+    """The rounds end with the rows. PoCL 3.0 with LLVM 14 was seen to crash on barriers under a constant bound."""
+    spec, sizes = COLUMNS.spec(), COLUMNS.size(67).env
+    fixed = (
+        gene("specialise", "n", value=67),
+        *shared(COLUMNS, gene("grid_stride", "row", blocks=1), threads=32, inner=1),
+    )
+    variant = lowered(spec, *fixed)
+    assert not variant.skipped and "< 67)" not in variant.source
+    given = inputs_of(spec, sizes)
+    expected, got = opencl_run(spec, lowered(spec), sizes, given), opencl_run(spec, variant, sizes, given)
+    np.testing.assert_allclose(got["probabilities"], expected["probabilities"], rtol=2e-4)
