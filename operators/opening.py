@@ -113,6 +113,37 @@ def _transposed(threads: int, tile: int, width: int) -> Recipe:
     )
 
 
+def _by_warps(down: int, across: int, depth: int, stages: int) -> Recipe:
+    """Products of 16-bit floats on tensor cores: a warp of 4 x 8 threads with ``down`` rows and ``across`` pairs of
+    columns a thread, tiles of ``depth`` copied ``stages`` turns ahead. Nothing where that does not apply.
+    """
+    wants = (
+        Want("promote"),
+        Want("block_shape", "parallel.x", {"threads": 8}),
+        Want("block_shape", "parallel.y", {"threads": 16}),
+        Want("coarsen_strided", "parallel.y", {"factor": down}),
+        Want("coarsen_strided", "parallel.x", {"factor": across}),
+        Want("coarsen_blocked", "parallel.x", {"factor": 2}),
+        Want("warp_tile", values={"width": 4}),
+        Want("register_tile"),
+        Want("strip", "reduction*", {"factor": depth}, sites=1),
+        Want("shared_tile", "read.reused*", {"pad": 8, "transpose": 0, "width": 8}),
+        Want("async_copy", values={"stages": stages}),
+        Want("tensor_core"),
+        Want("restrict"),
+    )
+
+    def recipe(context: AgentContext, genome: Genome) -> Genome:
+        strips = compose(genome, [want for want in wants if want.transform in ("promote", "strip")], context.moves)
+        tiles = [move for move in context.moves(strips) if move.transform.name == "shared_tile"]
+        if not any(8 in move.domain.get("width", ()) for move in tiles):
+            return genome  # no 16-bit floats to copy eight at a time
+        found = compose(genome, wants, context.moves)
+        return found if any(gene.transform == "tensor_core" for gene in found.genes) else genome
+
+    return recipe
+
+
 _CPU: tuple[Opening, ...] = (
     Opening("computation", "arithmetic in float", _wants(Want("single", values={"places": "all"}))),
     Opening("computation", "neighbouring threads share a row", _shared_rows(32, 1)),
@@ -141,6 +172,7 @@ _GPU: tuple[Opening, ...] = (
             _staged(Tile(x=4, y=4, threads_x=16, threads_y=16, restrict=True), 16)),
     Opening("computation", "register tile 8x8, staged",
             _staged(Tile(x=8, y=8, threads_x=16, threads_y=16, restrict=True), 8)),
+    Opening("computation", "products by warps", _by_warps(8, 8, 16, 4)),
     Opening("memory_layout", "wide copies of 4", _wide(4)),
     Opening("computation", "register tile 4x4", _tile(Tile(x=4, y=4, threads_x=16, threads_y=8, restrict=True))),
     Opening("parallelism", "block 32x8", _wants(

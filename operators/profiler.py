@@ -3,15 +3,15 @@
 ==========  ==================================================  ============================================
 Bottleneck  Evidence                                            Moves that answer it
 ==========  ==================================================  ============================================
-dram        achieved bandwidth near the roofline's slope        vectorise, shared_tile, cooperate, transpose_tile
+dram        achieved bandwidth near the roofline's slope        vectorise, shared_tile, cooperate, keep, transpose_tile
 l2          traffic far above compulsory bytes                  shared_tile, register_tile, rasterise
 shared      shared-memory throughput, bank conflicts            register_tile, vectorise, pad of shared_tile
-compute     arithmetic near the peak                            fast_math, single, intrinsic, register_tile
+compute     arithmetic near the peak                            fast_math, single, register_tile, tensor_core
 issue       instructions without arithmetic (addresses, loads)  unroll, register_tile, carried_quotient
 latency     low occupancy or few independent instructions       cooperate, coarsening, unroll, block_shape
 divergence  threads of a warp take other paths                  axis_swap, block_shape, predicate
 atomics     contention on few addresses                         cascade, privatise, grid_stride, promote
-launch      too few or too small blocks                         block_shape, coarsening
+launch      too few or too small blocks                         block_shape, coarsening, split_reduction
 unknown     no profile                                          everything alike
 ==========  ==================================================  ============================================
 
@@ -36,7 +36,8 @@ GENERIC = 1.5
 ANSWERS: Mapping[Bottleneck, Mapping[str, float]] = {
     Bottleneck.DRAM: {
         "vectorise": 3.0, "shared_tile": 3.0, "coarsen_blocked": 2.0, "restrict": 1.0, "axis_swap": 1.0,
-        "cooperate": 2.0, "transpose_tile": 2.0, "interchange": 1.0, "fusion": 1.0,
+        "cooperate": 2.0, "transpose_tile": 2.0, "interchange": 1.0, "fusion": 1.0, "keep": 2.0, "online": 1.0,
+        "moments": 1.0,
     },
     Bottleneck.L2: {
         "shared_tile": 3.0, "register_tile": 2.0, "coarsen_blocked": 2.0, "axis_swap": 1.0, "block_shape": 1.0,
@@ -48,6 +49,7 @@ ANSWERS: Mapping[Bottleneck, Mapping[str, float]] = {
     Bottleneck.COMPUTE: {
         "register_tile": 2.0, "fast_math": 2.0, "specialise": 1.5, "unroll": 1.5, "coarsen_blocked": 1.5,
         "promote": 1.0, "vectorise": 1.0, "single": 2.0, "intrinsic": 1.5, "inverse_root": 1.5, "unroll_jam": 1.0,
+        "tensor_core": 2.0,
     },
     Bottleneck.ISSUE: {
         "unroll": 2.0, "register_tile": 2.0, "vectorise": 2.0, "specialise": 1.5, "coarsen_blocked": 1.5,
@@ -57,14 +59,15 @@ ANSWERS: Mapping[Bottleneck, Mapping[str, float]] = {
     Bottleneck.LATENCY: {
         "coarsen_blocked": 2.0, "coarsen_strided": 1.5, "unroll": 2.0, "block_shape": 2.0, "strip": 1.0,
         "promote": 1.0, "register_tile": 1.0, "cooperate": 3.0, "grid_stride": 1.0, "early_loads": 1.0,
-        "unroll_jam": 1.0,
+        "unroll_jam": 1.0, "split_reduction": 1.0,
     },
     Bottleneck.DIVERGENCE: {"axis_swap": 2.0, "block_shape": 2.0, "specialise": 1.0, "predicate": 1.0},
     Bottleneck.ATOMICS: {
         "cascade": 3.0, "privatise": 3.0, "grid_stride": 2.0, "promote": 2.0, "coarsen_strided": 1.0,
         "coarsen_blocked": 1.0, "block_shape": 1.0, "warp_aggregate": 1.5,
     },
-    Bottleneck.LAUNCH: {"block_shape": 3.0, "coarsen_blocked": 2.0, "coarsen_strided": 2.0, "grid_stride": 2.0},
+    Bottleneck.LAUNCH: {"block_shape": 3.0, "coarsen_blocked": 2.0, "coarsen_strided": 2.0, "grid_stride": 2.0,
+                        "split_reduction": 2.0},
     Bottleneck.UNKNOWN: {},
 }  # fmt: skip
 
