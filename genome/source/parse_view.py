@@ -170,6 +170,10 @@ class ViewReader:
             return (Assign(place.at(0), _converted(value, place.view, own)),)
         lane = self._lane_type(place, count)
         before: Body = ()
+        if isinstance(value, Call) and value.function == f"make_{place.view}":
+            same = (infer(part, self.names.types) == lane for part in value.args)
+            given = [part if plain else Cast(lane, part) for part, plain in zip(value.args, same, strict=True)]
+            return (VectorStore(place.at(0), tuple(_converted(part, lane, own) for part in given)),)
         if not isinstance(value, Var):
             kept = self.names.fresh(f"{place.array}_wide", place.view)
             before, value = (Decl(kept, place.view, init=value, const=True),), Var(kept)

@@ -100,10 +100,10 @@ class Code(Expressions):
             case Assign(target, value, op):
                 return _plain(self._assign(target, value, op, site))
             case VectorLoad(targets, source):
-                last = source.subscripts[-1]
-                parts = [Index(source.array, (*source.subscripts[:-1], Binary("+", last, Const(str(lane)))))
-                         for lane in range(len(targets))]  # fmt: skip
-                return self._each(targets, parts, site)
+                *leading, last = source.subscripts
+                later = [Index(source.array, (*leading, Binary("+", last, Const(str(lane)))))
+                         for lane in range(1, len(targets))]  # fmt: skip
+                return self._each(targets, [source, *later], site)
             case VectorStore(_, values):
                 return self._each(writes(stmt), values, site)
             case ExprStmt(value):

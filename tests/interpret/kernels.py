@@ -87,7 +87,7 @@ class _Writer:
         if kind == 2:
             return f"x[{self.whole()}] + {self.pick('1.0f', '0.5f')}"
         if kind == 3:
-            return f"{self.pick('x', 'y')}[{self.whole()}]"
+            return f"{self.pick('x', 'y', 'moving')}[{self.whole()}]"
         return f"{self.pick('1.0f', '2.0f')} * {self.pick(*self.integers, 'n', '3')}"
 
     def condition(self) -> str:
@@ -100,7 +100,7 @@ class _Writer:
         return f"{left} {self.pick('<', '==', '>=', '>')} {self.pick('0', '1', '2', 'n')}"
 
     def statement(self, depth: int, uniform: bool) -> None:
-        kinds = ["store", "store", "local", "update"]
+        kinds = ["store", "store", "local", "update", "wide", "effect"]
         if depth < 3:
             kinds += ["loop", "if", "while"]
         if self.taste.barriers and (uniform or not self.taste.straight):
@@ -122,6 +122,23 @@ class _Writer:
         value = self.whole() if array == "h" else self.number()
         self.put(depth, f"{array}[{self.whole()}] {self.pick('=', '=', '+=')} {value};")
 
+    def _wide(self, depth: int, uniform: bool) -> None:
+        """Two elements at once, through pointers to another type."""
+        arrays = [name for name in (*self.taste.stores, *(("s",) if self.taste.shared else ())) if name != "h"]
+        source = self.pick("x", "y", *(("s",) if self.taste.shared else ()))
+        index, other = (text if "p[" not in text else "1" for text in (self.whole(), self.whole()))  # read but once
+        self.put(depth, f"((float2*){self.pick(*arrays)})[{index}] = ((const float2*){source})[{other}];")
+
+    def _effect(self, depth: int, uniform: bool) -> None:
+        """An assignment inside of an expression, or a pointer that moves."""
+        counters = [name for name in self.integers if name.startswith("q")]
+        if counters and self.draw(st.booleans()):
+            name = self.pick(*counters)
+            place = self.pick(f"{name}++", f"++{name}", f"({name} = {self.pick(*self.integers)} / 2)")
+            self.put(depth, f"{self.pick(*self.taste.stores)}[{place}] = 1;")
+        else:
+            self.put(depth, self.pick(f"moving += {self.whole()};", "moving++;", f"moving = x + {self.whole()};"))
+
     def _shared(self, depth: int, uniform: bool) -> None:
         target = self.pick(f"s[{self.whole()}]", f"t[{self.whole()}][{self.whole()}]", "s[threadIdx.x]",
                            "t[threadIdx.y][threadIdx.x]", "s[threadIdx.y * 4 + threadIdx.x]", "g")  # fmt: skip
@@ -129,6 +146,12 @@ class _Writer:
 
     def _atomic(self, depth: int, uniform: bool) -> None:
         function = self.pick("atomicAdd", "atomicAdd", "atomicMax", "atomicSub")
+        if self.draw(st.integers(0, 3)) == 0:
+            name = self.fresh("q")
+            array = self.pick("h", "c") if self.taste.shared else "h"
+            self.put(depth, f"int {name} = {function}(&{array}[{self.whole()}], 1) & 3;")
+            self.integers.append(name)
+            return
         self.put(depth, f"{function}(&{self.pick('h', 'h', 'c') if self.taste.shared else 'h'}[{self.whole()}], 1);")
 
     def _local(self, depth: int, uniform: bool) -> None:
@@ -201,6 +224,7 @@ def kernels(draw: st.DrawFn, taste: Taste = Taste()) -> str:
     """A kernel's text."""
     writer = _Writer(draw, taste)
     writer.lines.append("__global__ void k(const float* x, float* y, int* h, const int* p, int n, int m) {")
+    writer.put(0, "const float* moving = x + 1;")
     if taste.shared:
         writer.put(0, "__shared__ float s[24];")
         writer.put(0, "__shared__ float t[4][9];")
