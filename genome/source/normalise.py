@@ -8,6 +8,7 @@ from genome.ir.expr import Expr, Var, base_name
 from genome.ir.kernel import Kernel
 from genome.ir.print_helpers import helper_signatures
 from genome.ir.stmt import Assign, Body, Decl, Opaque, flatten, handed_places
+from genome.ir.variables import Variable
 from genome.source.axes import AxisFinder, uses_builtins
 from genome.source.conversions import convert_halves
 from genome.source.guards import integer_scalars, lift_guard
@@ -48,7 +49,8 @@ def _versioned(kernel: Kernel, parsed: Parsed) -> Parsed:
     """What was parsed, with a name for each value of integer scalars that are set several times."""
     scalars = {param.name: param.ctype for param in kernel.params if not param.pointer}
     body, types = versioned(merge_declarations(parsed.body), scalars, parsed.types.keys() | kernel.used_names)
-    return replace(parsed, body=body, types={**parsed.types, **types})
+    known = {variable.name: variable.ctype for variable in _steady_variables(kernel)}
+    return replace(parsed, body=body, types={**known, **parsed.types, **types})
 
 
 def _as_written(kernel: Kernel, merged: Body, parsed: Parsed) -> Kernel:
@@ -56,12 +58,18 @@ def _as_written(kernel: Kernel, merged: Body, parsed: Parsed) -> Kernel:
 
 
 def _forward(kernel: Kernel, body: Body, parsed: Parsed, finder: AxisFinder | None, builtins: bool) -> Body:
-    pointers = {param.name: param.pointer for param in kernel.params}
+    pointers = {variable.name: False for variable in _steady_variables(kernel)}
+    pointers |= {param.name: param.pointer for param in kernel.params}
 
     def axis(decl: Decl, value: Expr) -> Expr | None:
         return finder.declaration(decl, value) if finder is not None else None
 
     return forward(body, parsed.types, pointers, axis, builtins)
+
+
+def _steady_variables(kernel: Kernel) -> list[Variable]:
+    """Single values that the host fills and no thread can change."""
+    return [variable for variable in kernel.variables if variable.constant and not variable.dims]
 
 
 def _changed(body: Body) -> set[str]:

@@ -96,3 +96,13 @@ def test_random_kernels_compute_the_same(seed: int) -> None:
         for kernel in (read, verbatim_kernel(source, "k"))
     ]
     np.testing.assert_array_equal(results[0], results[1], err_msg=source)
+
+
+def test_numbers_in_constant_memory_stay_the_same_while_a_kernel_runs() -> None:
+    source = f"__constant__ int offset;\n__device__ int other;\n{HEAD}"
+    known = parse_kernel(f"{source}int k = i + offset; y[i] = x[k];\n}}", "k")
+    assert "x[i + offset]" in print_kernel(known, Target.CUDA)
+    loose = parse_kernel(f"{source}int k = i + other; y[i] = x[k];\n}}", "k")
+    assert "x[k_2]" in print_kernel(loose, Target.CUDA)
+    hidden = parse_kernel(f"{source}int offset = 3; int k = i + offset; y[i] = x[k];\n}}", "k")
+    assert "x[i + 3]" in print_kernel(hidden, Target.CUDA)
