@@ -9,8 +9,9 @@ Printed for each space and over all: medians at each budget (over all spaces: th
 share of runs within 5% and 1%, evaluations until within 5%, CPU seconds a proposal.
 
 ``--warm`` gives each run the recordings of the other devices of the same kernel, and leaves out spaces that have none.
-``--blind`` switches the model off: agents alone. ``--peer FILE`` prints another tuner's figures beside ours (JSON with
-``overall`` by strategy and budget).
+``--blind`` switches the model off: agents alone. ``--peer FILE`` prints another tuner's figures on the same spaces
+beside ours: JSON with ``runs``, each with ``space``, ``strategy`` and ``ratio`` (best time over the optimum by budget,
+null where nothing ran).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Collection
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -95,9 +97,8 @@ def main() -> int:
     }
     if options.json:
         options.json.write_text(json.dumps(record, indent=1) + "\n")
-    if options.peer:
-        for name, theirs in json.loads(options.peer.read_text())["overall"].items():
-            print(f"{name:44s}" + "  ".join(f"{theirs[str(b)]['median']:.3f}" for b in budgets if str(b) in theirs))
+    for name, theirs in peers(options.peer, spaces, budgets).items() if options.peer else ():
+        print(line(name, theirs, budgets))
     return 0
 
 
@@ -164,34 +165,68 @@ def one(task: Task) -> Run:
 
 def figures(runs: list[Run], budgets: list[int]) -> dict[str, Any]:
     """One space."""
-    at: dict[str, Any] = {}
-    for budget in budgets:
-        ratios = [run.curve[budget - 1] for run in runs]
-        at[str(budget)] = {
-            "median": statistics.median(ratios), "mean": statistics.fmean(ratios),
-            "within5": share(ratios, 1.05), "within1": share(ratios, 1.01),
-        }  # fmt: skip
     until = [next((n for n, ratio in enumerate(run.curve, 1) if ratio <= 1.05), math.inf) for run in runs]
-    middle = statistics.median(until)
-    at["to_5_percent"] = None if math.isinf(middle) else middle
-    at["cpu_ms_a_proposal"] = 1e3 * statistics.fmean(run.cpu_s for run in runs)
-    at["runs"] = len(runs)
-    return at
+    return {
+        **at_budgets([[run.curve[budget - 1] for run in runs] for budget in budgets], budgets),
+        "to_5_percent": finite(statistics.median(until)),
+        "cpu_ms_a_proposal": 1e3 * statistics.fmean(run.cpu_s for run in runs),
+        "runs": len(runs),
+    }
+
+
+def at_budgets(ratios: list[list[float]], budgets: list[int]) -> dict[str, Any]:
+    """Medians, means and shares of one space's runs, by budget."""
+    return {
+        str(budget): {"median": statistics.median(own), "mean": statistics.fmean(own),
+                      "within5": share(own, 1.05), "within1": share(own, 1.01)}
+        for budget, own in zip(budgets, ratios, strict=True)
+    }  # fmt: skip
 
 
 def together(spaces: dict[str, dict[str, Any]], budgets: list[int]) -> dict[str, Any]:
-    """All spaces: geometric means of medians and means, plain means of shares."""
-    found: dict[str, Any] = {}
-    for budget in budgets:
-        rows = [space[str(budget)] for space in spaces.values()]
-        found[str(budget)] = {
-            **{key: statistics.geometric_mean(row[key] for row in rows) for key in ("median", "mean")},
-            **{key: statistics.fmean(row[key] for row in rows) for key in ("within5", "within1")},
+    """All spaces."""
+    reached = [math.inf if space["to_5_percent"] is None else space["to_5_percent"] for space in spaces.values()]
+    return {
+        **over_spaces(list(spaces.values()), budgets),
+        "to_5_percent": finite(statistics.median(reached)),
+        "cpu_ms_a_proposal": statistics.fmean(space["cpu_ms_a_proposal"] for space in spaces.values()),
+    }
+
+
+def over_spaces(spaces: list[dict[str, Any]], budgets: list[int]) -> dict[str, Any]:
+    """Geometric means of medians and means, plain means of shares, by budget."""
+    return {
+        str(budget): {
+            **{
+                key: statistics.geometric_mean(space[str(budget)][key] for space in spaces)
+                for key in ("median", "mean")
+            },
+            **{key: statistics.fmean(space[str(budget)][key] for space in spaces) for key in ("within5", "within1")},
         }
-    reached = [math.inf if s["to_5_percent"] is None else s["to_5_percent"] for s in spaces.values()]
-    middle = statistics.median(reached)
-    found["to_5_percent"] = None if math.isinf(middle) else middle
-    found["cpu_ms_a_proposal"] = statistics.fmean(space["cpu_ms_a_proposal"] for space in spaces.values())
+        for budget in budgets
+    }
+
+
+def finite(number: float) -> float | None:
+    """The number; None for infinity, which JSON does not know."""
+    return None if math.isinf(number) else number
+
+
+def peers(file: Path, spaces: Collection[str], budgets: list[int]) -> dict[str, dict[str, Any]]:
+    """Another tuner's strategies over the same spaces; one that lacks a space is left out."""
+    ratios: dict[str, dict[str, list[dict[str, float]]]] = {}
+    for run in json.loads(file.read_text())["runs"]:
+        if run["space"] in spaces:
+            at = {budget: WORST if ratio is None else ratio for budget, ratio in run["ratio"].items()}
+            ratios.setdefault(run["strategy"], {}).setdefault(run["space"], []).append(at)
+    found = {}
+    for strategy, by_space in ratios.items():
+        if len(by_space) == len(spaces) and all(
+            str(b) in run for runs in by_space.values() for run in runs for b in budgets
+        ):
+            rows = {space: at_budgets([[run[str(b)] for run in runs] for b in budgets], budgets)
+                    for space, runs in by_space.items()}  # fmt: skip
+            found[strategy] = over_spaces(list(rows.values()), budgets)
     return found
 
 
@@ -205,9 +240,11 @@ def line(name: str, at: dict[str, Any], budgets: list[int]) -> str:
     medians = "  ".join(f"{at[str(b)]['median']:.3f}" for b in budgets)
     within5 = " ".join(f"{at[str(b)]['within5']:4.0%}" for b in budgets)
     within1 = " ".join(f"{at[str(b)]['within1']:4.0%}" for b in budgets)
+    text = f"{name:44s}{medians}  within 5%: {within5}  1%: {within1}"
+    if "cpu_ms_a_proposal" not in at:  # a peer's
+        return text
     reached = "-" if at["to_5_percent"] is None else f"{at['to_5_percent']:.0f}"
-    return (f"{name:44s}{medians}  within 5%: {within5}  1%: {within1}  to 5%: {reached:>4}  "
-            f"{at['cpu_ms_a_proposal']:.1f} ms")  # fmt: skip
+    return f"{text}  to 5%: {reached:>4}  {at['cpu_ms_a_proposal']:.1f} ms"
 
 
 if __name__ == "__main__":
