@@ -92,6 +92,7 @@ def best_cu(spec: KernelSpec, printed: Printed, header: Sequence[str]) -> str:
     return cuda_program(spec, printed.best, printed.baseline, params, lines, variables)
 
 
-def best_cl(printed: Printed, header: Sequence[str]) -> str:
+def best_cl(spec: KernelSpec, printed: Printed, header: Sequence[str]) -> str:
     """``best.cl`` of a genome that was printed for OpenCL."""
-    return opencl_program(printed.best, printed.baseline, header)
+    launch = spec.launch.at([(tunable.name, tunable.values[0]) for tunable in spec.tunables])
+    return opencl_program(printed.best, printed.baseline, header, launch.sized_block, covers=bool(launch.domain))

@@ -109,7 +109,7 @@ class Programs:
         except ExportError:
             return None
         header = self._header(printed.best, note)
-        return best_cu(spec, printed, header) if target is Target.CUDA else best_cl(printed, header)
+        return best_cu(spec, printed, header) if target is Target.CUDA else best_cl(spec, printed, header)
 
     def _header(self, variant: Variant, note: str) -> list[str]:
         version = self.result.versions.get("evo-tune", "")

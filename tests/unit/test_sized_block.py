@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evo.campaign import Campaign, CampaignError, load_campaign
-from evo.export import best_cu, print_for
+from evo.export import best_cl, best_cu, print_for
 from genome.genes import Gene, Genome
 from genome.limits import DeviceLimits
 from genome.lower import lower
@@ -108,6 +108,15 @@ def test_the_launcher_gives_other_sizes_to_the_kernel_as_it_was(
     command = ["nvcc", "-arch=sm_80", "-cubin", str(tmp_path / "best.cu"), "-o", str(tmp_path / "best.cubin")]
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert outcome.returncode == 0, outcome.stderr
+
+
+def test_the_recipe_for_opencl_gives_the_kernel_as_it_was_the_block_of_the_sizes(tmp_path: Path) -> None:
+    spec = load(tmp_path).spec
+    genome = stripped(load(tmp_path), Target.OPENCL).genome
+    text = best_cl(spec, print_for(spec, genome, BUILTIN, Target.OPENCL), [])
+    before, after = text.split("// The kernel as it was:")
+    assert "local size (48, 1, 1)" in before and "(cols) == 48" in before
+    assert "global size (ceil((rows) / 1) * (cols), " in after and "local size ((cols), 1, 1)" in after
 
 
 @pytest.mark.parametrize(
