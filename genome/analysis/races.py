@@ -10,6 +10,7 @@ CPU device cannot show such a race.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -21,7 +22,7 @@ from genome.analysis.scope import make_scope
 from genome.analysis.touches import Touches, atomic_target, touches
 from genome.analysis.uniformity import Levels, agrees
 from genome.ir.async_stmt import AsyncCopy
-from genome.ir.expr import Binary, Const, Index, Var, accesses, base_name, calls, conjuncts, names
+from genome.ir.expr import Binary, Const, Index, Unary, Var, accesses, base_name, calls, conjuncts, names
 from genome.ir.kernel import Kernel
 from genome.ir.print_functions import ATOMICS
 from genome.ir.rewrite_stmt import head
@@ -144,8 +145,9 @@ class _State:
             }
             self._look()
             return
-        self._called(stmt)
-        self.read |= {place_of(access) for access in reads_of(stmt) if access.array in self.shared}
+        updated = self._called(stmt)
+        plain = (access for access in reads_of(stmt) if access.array in self.shared and access not in updated)
+        self.read |= {place_of(access) for access in plain}
         # A wide store or copy is one access, which starts where its first element is.
         for target in (stmt.target,) if isinstance(stmt, VectorStore | AsyncCopy) else writes(stmt):
             if isinstance(target, Index) and target.array in self.shared:
@@ -153,13 +155,19 @@ class _State:
                 self._write(target)
         self._look()
 
-    def _called(self, stmt: Stmt) -> None:
-        """Arrays that calls are given: an atomic whose value is used updates one, others may touch every element."""
+    def _called(self, stmt: Stmt) -> frozenset[Index]:
+        """Arrays that calls are given: an atomic whose value is used updates one, others may touch every element.
+
+        Returns the elements that the statement touches by atomics alone.
+        """
         given = self.shared & {base_name(place) for place in handed_places(stmt)}
         self.read |= {Place(name) for name in given}
         self.written |= {Place(name) for name in given}
-        atomics = (call for expr in expressions(stmt) for call in calls(expr) if call.function in ATOMICS)
+        atomics = [call for expr in expressions(stmt) for call in calls(expr) if call.function in ATOMICS]
         self.updated |= self.shared & {atomic_target(call) for call in atomics}
+        targets = Counter(arg.operand for call in atomics for arg in call.args[:1] if isinstance(arg, Unary))
+        touched = Counter(access for expr in expressions(stmt) for access in accesses(expr))
+        return frozenset(t for t, times in targets.items() if isinstance(t, Index) and touched[t] <= times)
 
     def _write(self, target: Index) -> None:
         if target.array in self.own:

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from pycparser import c_ast, c_parser
 
-from genome.ir.expr import Call, Const, Expr, Index, Var, names, walk
+from genome.ir.expr import Call, Const, Expr, Index, Var, base_name, names, walk
 from genome.ir.kernel import Param
 from genome.ir.print_functions import PURE
 from genome.ir.print_tokens import Token, render, split_commas, tokenize
@@ -26,8 +26,8 @@ from genome.ir.stmt import (
     Stmt,
     expressions,
     flatten,
+    handed_places,
     writes,
-    written_names,
 )
 from genome.ir.types import canonical, infer
 from genome.source.encode import Encoded, encode_body
@@ -225,7 +225,8 @@ def out_of_order(before: Body, stmts: Body) -> bool:
         stmts: What was read meanwhile.
     """
     own = {stmt.name for stmt in flatten(before) if isinstance(stmt, Decl)}
-    changed = set(written_names(before)) - own
+    places = [place for stmt in flatten(before) for place in (*writes(stmt), *handed_places(stmt))]
+    changed = {base_name(place) for place in places if not isinstance(place, Index)} - own
     memory = any(isinstance(t, Index) and t.array not in own for stmt in flatten(before) for t in writes(stmt))
     memory = memory or any(isinstance(stmt, (Barrier, ExprStmt)) for stmt in flatten(before))
     memory = memory or any(isinstance(node, Call) and node.function not in PURE for stmt in flatten(before)

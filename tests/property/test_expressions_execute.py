@@ -20,7 +20,7 @@ from tests.property.test_transforms_execute import LIMITS, Case, inputs_of, rand
 Arrays = dict[str, np.ndarray]
 FILE = "tests/data/expressions/mixed.cu"
 CASES = (
-    Case(FILE, "wide", ("x:float32:in:n", "y:float32:out:n", "bits:int32:out:n", "n:int32=n"),
+    Case(FILE, "lanes", ("x:float32:in:n", "y:float32:out:n", "bits:int32:out:n", "n:int32=n"),
          ("n",), (32, 1, 1), ("n=131", "n=7", "n=256")),
     Case(FILE, "slots", ("x:float32:in:n", "kept:int32:inout:n", "count:int32:inout:3", "n:int32=n"),
          ("n",), (32, 1, 1), ("n=131", "n=3", "n=256")),
@@ -32,7 +32,7 @@ CASES = (
 )  # fmt: skip
 
 
-def wide(given: Arrays, sizes: Mapping[str, int]) -> Arrays:
+def lanes(given: Arrays, sizes: Mapping[str, int]) -> Arrays:
     x = given["x"].astype(np.float32)
     whole = x[: sizes["n"] // 4 * 4].reshape(-1, 4).copy()
     whole[:, 0] += whole[:, 3]
@@ -75,7 +75,7 @@ def walks(given: Arrays, sizes: Mapping[str, int]) -> Arrays:
 
 
 EXPECTED: dict[str, Callable[[Arrays, Mapping[str, int]], Arrays]] = {
-    "wide": wide, "slots": slots, "split": split, "walks": walks,
+    "lanes": lanes, "slots": slots, "split": split, "walks": walks,
 }  # fmt: skip
 
 

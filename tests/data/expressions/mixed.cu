@@ -1,6 +1,6 @@
 // Expressions beyond plain arithmetic: pointers that change type or move, values of atomics, calls with addresses.
 
-__global__ void wide(const float* x, float* y, int* bits, int n) {
+__global__ void lanes(const float* x, float* y, int* bits, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n / 4) {
         float4 v = ((const float4*)x)[i];
