@@ -13,7 +13,7 @@ from genome.ir.expr import Binary, Expr, Index, Select, Var, accesses, integer, 
 from genome.ir.kernel import Finish, Holds, Kernel, Param
 from genome.ir.poly import poly, simplify
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Assign, Body, Decl, Loop, LoopRole, Stmt, flatten, written_names
+from genome.ir.stmt import Assign, Body, Decl, Loop, LoopRole, Repeat, Stmt, flatten, written_names
 from genome.ir.types import canonical
 from genome.sizes import ExpressionError, SizeExpr
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -34,12 +34,13 @@ class SplitReduction:
         y = g(s)                            second launch: s = h; for p < P: s += w[p][i];          y = g(s)
 
     A kernel with few results, but long sums, so has blocks enough. Parts are added in their order: the result is the
-    same in every run. Legal if the loop stands at the top of the body, carries one recognised reduction and stores
-    nothing, its bounds are expressions of scalar parameters, it reads nothing that is stored in front of it (which is
-    left to the second launch), and every axis is bounded by an expression of sizes. Needs ``assume.reassociation`` for
-    floating-point sums, and ``assume.no_alias`` where statements in front of the loop touch memory.
+    same in every run. Legal if the loop stands at the top of the body and is the only one in it, carries one recognised
+    reduction and stores nothing, its bounds are expressions of scalar parameters, it reads nothing that is stored in
+    front of it (which is left to the second launch), and every axis is bounded by an expression of sizes. Needs
+    ``assume.reassociation`` for floating-point sums, and ``assume.no_alias`` where statements in front of the loop
+    touch memory.
     Parameters: ``parts``, 2 to 64 blocks that share the loop.
-    Source: the split-K form of CUTLASS and of Thakur, Rabenseifner and Gropp's two-phase reductions, 2005.
+    Source: split-K matrix products of CUTLASS (parallel reduction through a workspace).
     """
 
     name = "split_reduction"
@@ -111,6 +112,8 @@ def _plan(kernel: Kernel, var: str, context: Context) -> _Plan | Refusal:
         return Refusal("there is no such loop at the top of the body")
     before, loop, after = kernel.body[: found[0]], kernel.body[found[0]], kernel.body[found[0] + 1 :]
     assert isinstance(loop, Loop)
+    if any(isinstance(stmt, Loop | Repeat) for stmt in flatten((*before, *after))):
+        return Refusal("the second launch would run the other loops of the body by itself, with one thread an element")
     problem = _geometry(kernel) or _surroundings(kernel, before, loop)
     if problem is not None:
         return problem

@@ -39,7 +39,7 @@ class TensorCore:
     elements along ``k`` or along the warp's rows or columns, and the instances of a thread are one loop down and at
     most one across beside the pair. Needs ``assume.reassociation``: the order within a sum changes. No parameters.
     CUDA for sm_80 and later.
-    Source: "Parallel Thread Execution ISA", mma.m16n8k16 and ldmatrix; Boehm, "Fast tensor core matmul".
+    Source: "Parallel Thread Execution ISA", mma.m16n8k16 and ldmatrix; warp-level products of CUTLASS.
     """
 
     name = "tensor_core"

@@ -25,7 +25,7 @@ class Unpeel:
     value twice changes nothing), and holds, when the loop begins, what the iteration in front of it would combine: so
     that iteration reads nothing that was not read, and changes nothing. No parameters.
     Source: the reverse of loop peeling (Bacon, Graham and Sharp, "Compiler transformations for high-performance
-    computing", 1994, 6.3.5).
+    computing", 1994).
     """
 
     name = "unpeel"

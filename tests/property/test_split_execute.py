@@ -131,6 +131,10 @@ REFUSED = {
     "a store that it reads": (("float sum = 0.0f;", "float sum = 0.0f; B[r * N + c] = sum;"), "stored in front"),
     "two scalars": (("sum += A", "sum += k; sum2 += A"), "several scalars"),
     "a loop inside a loop": (("for (int k = 0", "for (int t = 0; t < 2; t++) for (int k = 0"), ""),
+    "a loop behind it": (
+        ("C[r * N + c] = sum;", "for (int t = 0; t < K; t++) sum *= 0.5f; C[r * N + c] = sum;"),
+        "other loops",
+    ),
     "no bound": (("r < M && c < N", "c < N"), "no bound"),
 }
 
