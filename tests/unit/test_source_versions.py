@@ -84,7 +84,7 @@ def kernel_of(programs: int, seed: int) -> str:
     return "\n".join([*lines, "}"])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_kernels_compute_the_same(seed: int) -> None:
     source = kernel_of(4, seed)
     read = parse_kernel(source, "k")
