@@ -102,6 +102,9 @@ class DeclReader:
             viewed = self._view(node)
             if viewed is not None:
                 return viewed
+        pointer = self.expr.pointer(node.init) if ctype == AUTO and node.init is not None and not listed else None
+        if pointer is not None and pointer[0]:
+            return self._pointer(node, self.names.pointers.get(pointer[0], f"{self.names.types[pointer[0]]}*"), dims)
         if node.init is not None and not listed:
             init = self.expr.read(node.init)
         if ctype == AUTO:

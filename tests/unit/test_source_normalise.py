@@ -485,3 +485,8 @@ def test_types_of_the_kernel_stay_in_front_of_their_shared_arrays() -> None:
 def test_a_deletion_declares_nothing() -> None:
     found = kernel(f"{INDEX} delete *objects;", before="float** objects;")
     assert [stmt.declares for stmt in found.body if isinstance(stmt, Opaque)] == [()]
+
+
+def test_auto_takes_the_type_of_a_pointer() -> None:
+    found = kernel(f"{INDEX} auto p = y + i * n; const auto q = &x[3]; auto v = x[i]; p[2] = q[1]; p[3] = v;")
+    assert lines(found)[-2:] == ["y[i * n + 2] = x[3 + 1];", "y[i * n + 3] = v;"]
