@@ -2,117 +2,136 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from cli.kb_common import CSV, JSON, URL, Column, genes_text, open_base, show, show_json
+from cli.kb_filters import check_size, filtered
 from cli.kb_import import import_
+from cli.kb_list import devices, history, kernels, similar, top
+from cli.kb_sql import sql
+from cli.kb_variant import diff, export, show_variant
 from evo.campaign import CampaignError
-from evo.campaign_build import DATABASE_VARIABLE
 from evo.init_campaign import template_arguments
 from evo.kernel_file import record_of_file
 from evo.report.summary import milliseconds, times
 from genome.genes import Genome
+from knowledge.filters import Filter
+from knowledge.published import Recommendation
 from knowledge.rows import BestRow
-from knowledge.store import KnowledgeBase
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_URL = click.option("--url", help=f"postgresql+psycopg://...; default: ${DATABASE_VARIABLE}, else the embedded base.")
 
 
 @click.group()
 def kb() -> None:
-    """Asks the knowledge base."""
+    """Asks and keeps the knowledge base."""
 
 
-kb.add_command(import_)
+for command in (top, history, show_variant, diff, similar, kernels, devices, sql, import_, export):
+    kb.add_command(command)
 
 
 @kb.command()
-@click.option("--kernel", help="Exact name of a kernel.")
+@click.option("--kernel", help="Exact name of a kernel (a remark in parentheses may follow it).")
 @click.option("--like", type=click.Path(path_type=Path), help="A .cu file: kernels that compute something like it.")
 @click.option("--entry", help="With --like, where the file holds several kernels.")
 @click.option("--template-args", help="With --like: arguments of a kernel template, in order: float,16.")
-@click.option("--device", help="Part of a device's name or architecture.")
-@click.option("--size", help="Exact size, for example M=512,N=512.")
+@filtered
+@click.option("--size", help="Size, for example M=512,N=512.")
+@click.option("--match", type=click.Choice(["exact", "nearest", "none"]), default="exact", show_default=True,
+              help="Of --size: that very one, the nearest known with its distance, or all of them.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
-@_URL
-@_JSON
+@URL
+@JSON
+@CSV
 def best(
     kernel: str | None,
     like: Path | None,
     entry: str | None,
     template_args: str | None,
-    device: str | None,
+    wanted: Filter,
     size: str | None,
+    match: str,
     limit: int,
     url: str | None,
     as_json: bool,
+    as_csv: bool,
 ) -> None:
     """The best known variants of a kernel, by size and device."""
     if (kernel is None) == (like is None):
         raise CampaignError("give either --kernel NAME or --like FILE.cu")
-    _check_size(size)
-    wanted = record_of_file(like, entry, template_arguments(template_args)) if like is not None else kernel or ""
-    with _open(url) as base:
-        rows = base.best(wanted, device=device, size=size, limit=limit)
+    check_size(size)
+    asked = record_of_file(like, entry, template_arguments(template_args)) if like is not None else kernel or ""
+    label = None if match == "none" else size
+    with open_base(url) as base:
+        rows = base.best(asked, size=label, limit=limit, nearest=match == "nearest", wanted=wanted)
+        published = () if rows or kernel is None else base.recommended(replace(wanted, kernel=kernel), limit)
     if as_json:
-        click.echo(json.dumps([_plain(row) for row in rows], indent=2))
-    elif rows:
-        _print(rows)
+        show_json([_plain(row) for row in rows] or [_plain_published(item) for item in published])
+    elif rows or not published:
+        nothing = "nothing known; `evo-tune kb stats` lists the kernels of this base"
+        show(rows, _columns(rows, as_csv), as_csv, nothing, below=lambda row: genes_text(row.genome))
     else:
-        click.echo("nothing known; `evo-tune kb stats` lists the kernels of this base")
+        show(published, _PUBLISHED, as_csv)
 
 
 @kb.command()
-@_URL
-@_JSON
+@URL
+@JSON
 def stats(url: str | None, as_json: bool) -> None:
     """What the knowledge base holds."""
-    with _open(url) as base:
+    with open_base(url) as base:
         found, where = base.stats(), base.where
     if as_json:
-        click.echo(json.dumps({**asdict(found), "counts": dict(found.counts), "where": where}, indent=2))
+        show_json({**asdict(found), "counts": dict(found.counts), "where": where})
         return
     click.echo(f"{where}, {found.bytes / 2**20:.1f} MiB")
     click.echo(", ".join(f"{number} {name}" for name, number in found.counts))
     if found.kernels:
-        columns: Sequence[tuple[str, Callable[[Any], str]]] = (
-            ("kernel", lambda row: row.kernel), ("device", lambda row: row.device),
-            ("campaigns", lambda row: str(row.campaigns)), ("evaluations", lambda row: str(row.evaluations)),
-            ("failed", lambda row: str(row.failed)), ("best", lambda row: times(row.best_speedup)),
-        )  # fmt: skip
-        _table(columns, found.kernels)
+        show(found.kernels, _STATS)
 
 
-def _check_size(text: str | None) -> None:
-    if text is not None and not re.fullmatch(r"[A-Za-z_]\w*=\d+(,[A-Za-z_]\w*=\d+)*", text):
-        raise CampaignError(f"--size: expected NAME=NUMBER, several with commas (M=512,N=512), got '{text}'")
+_STATS: tuple[Column, ...] = (
+    ("kernel", lambda row: row.kernel), ("device", lambda row: row.device), ("campaigns", lambda row: row.campaigns),
+    ("evaluations", lambda row: row.evaluations), ("failed", lambda row: row.failed),
+    ("best", lambda row: times(row.best_speedup)),
+)  # fmt: skip
+_PUBLISHED: tuple[Column, ...] = (
+    ("kernel", lambda row: row.kernel), ("dtype", lambda row: row.dtype), ("device", lambda row: row.device.name),
+    ("vendor", lambda row: row.device.vendor), ("published by", lambda row: row.source),
+    ("parameters, without a time", lambda row: _parameters(row.genome)),
+)  # fmt: skip
 
 
-def _open(url: str | None) -> KnowledgeBase:
-    return KnowledgeBase.open(url or os.environ.get(DATABASE_VARIABLE) or None)
+def _columns(rows: Sequence[BestRow], as_csv: bool) -> Sequence[Column]:
+    columns: tuple[Column, ...] = (
+        ("kernel", lambda row: row.kernel), ("size", lambda row: row.size), ("device", lambda row: row.device),
+        ("before", lambda row: milliseconds(row.baseline_ms)), ("best", lambda row: milliseconds(row.best_ms)),
+        ("in the search", lambda row: times(row.speedup)), ("proven", _proven), ("agent", lambda row: row.agent),
+    )  # fmt: skip
+    if any(row.size_distance for row in rows):
+        columns = (*columns, ("size distance", lambda row: row.size_distance))
+    if any(row.distance for row in rows):
+        columns = (*columns, ("distance", lambda row: row.distance))
+    columns = (*columns, ("variant", lambda row: row.variant))
+    return (*columns, ("genes", lambda row: genes_text(row.genome))) if as_csv else columns
 
 
 def _plain(row: BestRow) -> dict[str, Any]:
     return {**asdict(row), "genome": row.genome.to_json(), "options": list(row.options)}
 
 
-def _print(rows: Sequence[BestRow]) -> None:
-    columns: Sequence[tuple[str, Callable[[Any], str]]] = (
-        ("kernel", lambda row: row.kernel), ("size", lambda row: row.size), ("device", lambda row: row.device),
-        ("before", lambda row: milliseconds(row.baseline_ms)), ("best", lambda row: milliseconds(row.best_ms)),
-        ("in the search", lambda row: times(row.speedup)), ("proven", _proven), ("agent", lambda row: row.agent),
-    )  # fmt: skip
-    if any(row.distance for row in rows):
-        columns = (*columns, ("distance", lambda row: f"{row.distance:.3g}"))
-    _table(columns, rows, lambda row: _genes(row.genome))
+def _plain_published(item: Recommendation) -> dict[str, Any]:
+    return {"kernel": item.kernel, "device": item.device.name, "vendor": item.device.vendor,
+            "architecture": item.device.architecture, "dtype": item.dtype, "published": item.source, "best_ms": None,
+            "genome": item.genome.to_json()}  # fmt: skip
+
+
+def _parameters(genome: Genome) -> str:
+    return " ".join(f"{gene.site.label}={gene.values.get('value', '')}" for gene in genome.genes)
 
 
 def _proven(row: BestRow) -> str:
@@ -120,34 +139,3 @@ def _proven(row: BestRow) -> str:
     if row.proven is None:
         return "-"
     return f"{times(row.proven.speedup)} ({times(row.proven.low)} to {times(row.proven.high)})"
-
-
-def _genes(genome: Genome) -> str:
-    """``strip@k(factor=8) unroll@k_inner(factor=0)``: what ``transforms.pin`` takes, in short."""
-    texts = []
-    for gene in genome.genes:
-        params = ", ".join(f"{name}={value}" for name, value in gene.params)
-        texts.append(f"{gene.transform}@{gene.site.label}" + (f"({params})" if params else ""))
-    return " ".join(texts) or "as it is"
-
-
-def _table(
-    columns: Sequence[tuple[str, Callable[[Any], str]]],
-    rows: Sequence[Any],
-    below: Callable[[Any], str] | None = None,
-) -> None:
-    """Aligned columns as wide as their longest entry, wherever it is printed: nothing is cut or folded.
-
-    ``below`` gives each row an indented line of its own under it.
-    """
-    numeric = ("before", "best", "in the search", "proven", "campaigns", "evaluations", "failed", "distance")
-    cells = [[title for title, _ in columns], *([show(row) for _, show in columns] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for number, line in enumerate(cells):
-        padded = (
-            text.rjust(width) if title in numeric else text.ljust(width)
-            for (title, _), text, width in zip(columns, line, widths, strict=True)
-        )
-        click.echo("  ".join(padded).rstrip())
-        if below and number:
-            click.echo(f"    {below(rows[number - 1])}")

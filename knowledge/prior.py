@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, select, true
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select, true
 from sqlalchemy.sql.selectable import LateralFromClause
 
 from evaluator.result import DeviceInfo, Toolchain
 from genome.spec import ProblemSize
 from knowledge import decode, encode, schema
 from knowledge.features import device_features
+from knowledge.filters import Filter, is_named
 from knowledge.records import KernelRecord, Prior
-from knowledge.rows import BestRow, Proven
-from knowledge.similarity import nearest_size, vector_distance
+from knowledge.rows import BestRow, Proven, SimilarRow
+from knowledge.similarity import nearest_size, size_distance, vector_distance
 
 OTHER_TOOLCHAIN = 0.25
 OTHER_DEVICE = 2.0
@@ -57,15 +58,16 @@ def priors(
 
 
 def best(
-    connection: Connection, kernel: str | KernelRecord, device: str | None, size: str | None, limit: int
+    connection: Connection, kernel: str | KernelRecord, size: str | None, nearest: bool, wanted: Filter, limit: int
 ) -> tuple[BestRow, ...]:
     """The optima of a kernel: by name, or those of the same structure, else of the nearest ones.
 
     Args:
         connection: Of the caller.
         kernel: Name (see ``is_named``), or record of a kernel to compare with.
-        device: Part of a device's name or architecture, any case; None for all.
-        size: Label, exact; None for all.
+        size: Label; None for all.
+        nearest: Take the nearest size of each device and toolchain, with its distance, where the size is not known.
+        wanted: Further conditions.
         limit: Rows at most.
     """
     if isinstance(kernel, str):
@@ -75,25 +77,48 @@ def best(
         near = _neighbours(connection, kernel, NEIGHBOURS)
         same = [item for item in near if item.distance == 0.0]
         near = same or near
-    query = _optima(schema.optimum.c.kernel_id.in_([item.id for item in near]))
-    if device is not None:
-        pattern = encode.text(device)
-        names = (schema.hardware.c.name, schema.hardware.c.architecture)
-        query = query.where(names[0].icontains(pattern, autoescape=True) | names[1].icontains(pattern, autoescape=True))
-    if size is not None:
+    condition = and_(
+        schema.optimum.c.kernel_id.in_([item.id for item in near]), *wanted.everywhere(schema.optimum.c.updated_at)
+    )
+    query = _optima(condition)
+    if size is not None and not nearest:
         query = query.where(schema.problem.c.label == encode.text(size, encode.NAME_LENGTH))
     rows = [
         _best_row(row, next(item.distance for item in near if item.id == row.kernel_id))
         for row in connection.execute(query)
     ]
     valid = [row for row in rows if row is not None]
+    if size is not None and nearest:
+        valid = _nearest(valid, encode.size_values(size))
     return tuple(sorted(valid, key=lambda row: (row.distance, row.device, row.size, row.best_ms)))[:limit]
 
 
-def is_named(name: str) -> ColumnElement[bool]:
-    """Kernels of this very name, or with nothing but a remark in parentheses after it."""
-    column, text = schema.kernel.c.name, encode.text(name, encode.NAME_LENGTH)
-    return (column == text) | column.startswith(f"{text} (", autoescape=True)
+def similar(connection: Connection, kernel: KernelRecord, limit: int) -> tuple[SimilarRow, ...]:
+    """Kernels by the distance of their structure, the nearest first, with the best speed-up known of each."""
+    near = _neighbours(connection, kernel, limit)
+    table, optimum = schema.kernel, schema.optimum
+    gain = func.max(optimum.c.baseline_ms / optimum.c.best_ms)
+    rows = connection.execute(
+        select(table.c.id, table.c.name, table.c.digest, gain.label("best"),
+               func.count(optimum.c.hardware_id.distinct()).label("devices"))
+        .outerjoin(optimum, optimum.c.kernel_id == table.c.id)
+        .where(table.c.id.in_([item.id for item in near]))
+        .group_by(table.c.id)
+    )  # fmt: skip
+    apart = {item.id: item.distance for item in near}
+    found = [SimilarRow(row.name, row.digest, apart[row.id], row.devices, row.best) for row in rows]
+    return tuple(sorted(found, key=lambda row: (row.distance, row.kernel, row.kernel_digest)))[:limit]
+
+
+def _nearest(rows: Sequence[BestRow], size: Mapping[str, int]) -> list[BestRow]:
+    """Of each kernel, device and toolchain the row at the nearest size, with its distance."""
+    found: dict[tuple[str, str, str, str], BestRow] = {}
+    for row in rows:
+        apart = size_distance(size, encode.size_values(row.size))
+        key = (row.kernel, row.kernel_digest, row.device, row.toolchain)
+        if key not in found or (apart, row.size) < (found[key].size_distance, found[key].size):
+            found[key] = replace(row, size_distance=apart)
+    return list(found.values())
 
 
 def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> list[_Neighbour]:

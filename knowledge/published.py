@@ -20,6 +20,7 @@ from genome.spec import KernelSpec, LaunchSpec, Tunable
 from knowledge import decode, encode, schema
 from knowledge.errors import KnowledgeError
 from knowledge.features import kernel_record
+from knowledge.filters import Filter, is_named
 from knowledge.json_rows import insert_rows
 from knowledge.write import ensure_row
 
@@ -86,8 +87,8 @@ def recommend(connection: Connection, items: Sequence[Recommendation]) -> int:
     return len(unique.keys() - known)
 
 
-def recommended(connection: Connection, kernel: Any, limit: int) -> tuple[Recommendation, ...]:
-    """Recommendations that fulfil a condition on kernel and hardware, by kernel, device and type."""
+def recommended(connection: Connection, wanted: Filter, limit: int) -> tuple[Recommendation, ...]:
+    """Recommendations by kernel, device and type. Sizes, toolchains and structure of a kernel are not known of them."""
     table, hardware = schema.recommendation, schema.hardware
     rows = connection.execute(
         select(
@@ -97,7 +98,8 @@ def recommended(connection: Connection, kernel: Any, limit: int) -> tuple[Recomm
         .join(schema.kernel, schema.kernel.c.id == table.c.kernel_id)
         .join(hardware, hardware.c.id == table.c.hardware_id)
         .join(schema.genome, schema.genome.c.id == table.c.genome_id)
-        .where(kernel)
+        .where(*([] if wanted.kernel is None else [is_named(wanted.kernel)]), *wanted.on_hardware())
+        .where(*([] if wanted.dtype is None else [table.c.dtype == wanted.dtype]), *wanted.on_date(table.c.created_at))
         .order_by(schema.kernel.c.name, hardware.c.name, table.c.dtype)
         .limit(limit)
     )  # fmt: skip

@@ -47,6 +47,7 @@ class BestRow:
         proven: As the final comparison measured them; None if this variant was never a finalist.
         distance: 0 for the kernel that was asked for; the distance of the feature vectors for a similar one.
         recorded: When it was measured, ISO 8601.
+        size_distance: 0 for the size that was asked for (or where none was); see ``similarity.size_distance``.
     """
 
     kernel: str
@@ -68,6 +69,18 @@ class BestRow:
     recorded: str
     distance: float = 0.0
     proven: Proven | None = None
+    size_distance: float = 0.0
+
+
+@dataclass(frozen=True)
+class SimilarRow:
+    """A kernel at a distance from another one; 0 for the same structure. ``best`` is its largest known speed-up."""
+
+    kernel: str
+    kernel_digest: str
+    distance: float
+    devices: int
+    best: float | None
 
 
 @dataclass(frozen=True)

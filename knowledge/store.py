@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,14 +14,18 @@ from evaluator.recording import Recording
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.spec import ProblemSize
 from genome.variant import Rejection
-from knowledge import bulk, joining, prior, published, queries, recordings, write
+from knowledge import bulk, joining, listing, prior, published, queries, recordings, write
 from knowledge.connection import Database
+from knowledge.dossier import Dossier, dossier
 from knowledge.embedded import EmbeddedServer
+from knowledge.filters import Filter
+from knowledge.listing import CampaignRow, DeviceRow, KernelRow, TopRow
 from knowledge.migrate import migrate
 from knowledge.pg_layout import default_data_dir
 from knowledge.published import Recommendation
+from knowledge.read_only import Answer, answer
 from knowledge.records import CampaignRecord, KernelRecord, Lineage, Outcome, Prior, TrainingRow
-from knowledge.rows import BestRow, Stats, StoredOutcome
+from knowledge.rows import BestRow, SimilarRow, Stats, StoredOutcome
 from knowledge.trust import SurrogateMetrics
 from knowledge.url import parse_url, shown
 
@@ -170,8 +175,9 @@ class KnowledgeBase:
         return self._database.run(queries.counts)
 
     def best(
-        self, kernel: str | KernelRecord, device: str | None = None, size: str | None = None, limit: int = 20
-    ) -> tuple[BestRow, ...]:
+        self, kernel: str | KernelRecord, device: str | None = None, size: str | None = None, limit: int = 20,
+        nearest: bool = False, wanted: Filter | None = None,
+    ) -> tuple[BestRow, ...]:  # fmt: skip
         """The best known variants of a kernel by name, or of the kernels nearest to a record.
 
         Args:
@@ -179,8 +185,44 @@ class KnowledgeBase:
             device: Part of a device's name or architecture; None for all.
             size: Exact label (``M=512,N=512``); None for all.
             limit: Rows at most.
+            nearest: Where that size is not known, the nearest one, with its distance.
+            wanted: Further conditions.
         """
-        return self._database.run(lambda connection: prior.best(connection, kernel, device, size, limit))
+        conditions = wanted or Filter()
+        conditions = replace(conditions, device=device or conditions.device)
+        return self._database.run(lambda connection: prior.best(connection, kernel, size, nearest, conditions, limit))
+
+    def recommended(self, wanted: Filter, limit: int) -> tuple[Recommendation, ...]:
+        """Published parameters, by kernel and device."""
+        return self._database.run(lambda connection: published.recommended(connection, wanted, limit))
+
+    def top(self, wanted: Filter, size: str | None, limit: int) -> tuple[TopRow, ...]:
+        """The fastest variants: ``limit`` for each kernel, size, device and toolchain."""
+        return self._database.run(lambda connection: listing.top(connection, wanted, size, limit))
+
+    def history(self, wanted: Filter, limit: int) -> tuple[CampaignRow, ...]:
+        """Campaigns, the newest first."""
+        return self._database.run(lambda connection: listing.history(connection, wanted, limit))
+
+    def kernels(self, wanted: Filter, limit: int) -> tuple[KernelRow, ...]:
+        """Kernels by name."""
+        return self._database.run(lambda connection: listing.kernels(connection, wanted, limit))
+
+    def devices(self, wanted: Filter, limit: int) -> tuple[DeviceRow, ...]:
+        """Devices by name."""
+        return self._database.run(lambda connection: listing.devices(connection, wanted, limit))
+
+    def similar(self, kernel: KernelRecord, limit: int) -> tuple[SimilarRow, ...]:
+        """Kernels by the distance of their structure from this one."""
+        return self._database.run(lambda connection: prior.similar(connection, kernel, limit))
+
+    def dossier(self, variant: str) -> Dossier:
+        """Everything about the variant whose digest begins so."""
+        return self._database.run(lambda connection: dossier(connection, variant))
+
+    def sql(self, statement: str, limit: int, timeout_s: float) -> Answer:
+        """The answer to one statement of SQL, read-only."""
+        return self._database.run(lambda connection: answer(connection, statement, limit, timeout_s))
 
     def stats(self) -> Stats:
         """Size of the base and a line for each kernel and device."""

@@ -54,7 +54,7 @@ def test_best_shows_whole_columns_and_genes_below(monkeypatch: pytest.MonkeyPatc
     def opened(url: str | None) -> Iterator[Base]:
         yield Base()
 
-    monkeypatch.setattr(kb_module, "_open", opened)
+    monkeypatch.setattr(kb_module, "open_base", opened)
     lines = CliRunner().invoke(app, ["kb", "best", "--kernel", row.kernel]).output.splitlines()
     assert len(lines) == 3
     assert row.kernel in lines[1] and row.device in lines[1] and row.size in lines[1] and "computation" in lines[1]
