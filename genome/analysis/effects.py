@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -151,11 +152,14 @@ def _names_neighbours(prelude: str, verbatim: str, body: Body) -> bool:
 
 def hard_codes_block(kernel: Kernel, block: tuple[int, int, int]) -> bool:
     """True if the kernel as the user wrote it asks where in the launch it is, but along a dimension with several
-    threads never how large a block is there: a constant then stands for it.
+    threads never how large a block is there (a constant then stands for it), or for its place in the block by itself:
+    ``threadIdx.x % 4`` beside the global index is another number in another block.
     """
-    used = {index for text in _words(kernel.prelude, kernel.verbatim, kernel.body) for index in _PLACE.findall(text)}
-    several = {dim for dim, threads in zip("xyz", block, strict=True) if threads > 1}
-    return any(dim in several and ("blockDim", dim) not in used for _, dim in used)
+    texts = _words(kernel.prelude, kernel.verbatim, kernel.body)
+    used = Counter(index for text in texts for index in _PLACE.findall(text))
+    several = [dim for dim, threads in zip("xyz", block, strict=True) if threads > 1]
+    asked = [dim for dim in several if any(named == dim for _, named in used)]
+    return any(not used["blockDim", dim] or used["threadIdx", dim] > used["blockIdx", dim] for dim in asked)
 
 
 def _own_text(prelude: str) -> str:

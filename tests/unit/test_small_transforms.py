@@ -258,3 +258,15 @@ def test_a_counted_divisor_must_be_positive() -> None:
 def test_a_branch_that_sets_no_scalar_first_stays() -> None:
     body = "float s = 0.0f; if (x[i] > 0.0f) { y[i] = 1.0f; s = 2.0f; } y[i] += s;"
     assert "no site s" in reason(spec_of(body), gene("predicate", "s"))
+
+
+@pytest.mark.parametrize(("place", "free"), [("i", True), ("i - threadIdx.x % 4", False)])
+def test_a_block_that_shows_in_the_result_keeps_its_shape(place: str, free: bool) -> None:
+    """A place in the block is another number in another block, however the global index is computed."""
+    source = f"""
+    __global__ void f(const float* x, float* y) {{
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      for (int k = i; k < 4096; k += blockDim.x * gridDim.x) y[k] = x[{place}];
+    }}"""
+    spec = replace(spec_of(""), source=source, args=spec_of("").args[:2])
+    assert (not reason(spec, gene("block_shape", "block.x", threads=32))) == free
