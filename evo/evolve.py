@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluator.api import Measured
@@ -20,6 +20,7 @@ from evo.phase_clock import PhaseClock
 from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
 from evo.reading import Opened, open_baseline
 from evo.result import CampaignResult, GeneShare, StopReason
+from evo.screening import Screen
 from evo.search import Search
 from evo.start import (
     campaign_record,
@@ -47,8 +48,8 @@ def evolve(
     stop: StopRequest | None = None,
 ) -> CampaignResult:
     """Runs a campaign on parts that the caller built (and closes). See ``evo.engine.run_campaign``."""
-    began, earlier = parts.clock(), 0.0
     observer = phases = PhaseClock(observer, parts.clock)
+    began = parts.clock()
     stopped = stop or (lambda: False)
 
     def starting(text: str) -> None:
@@ -56,24 +57,14 @@ def evolve(
 
     starting("verifying and timing the kernel as it stands")
     opened = _opened(campaign, parts, starting)
-    parts, baseline, measured = opened.parts, opened.baseline, opened.measured
-    number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)
-    state = first_state(campaign, parts, baseline, measured)
-    if resume:
-        earlier = resume_campaign(parts, number, state)
-    resumed = len(state.ledger.history)
-    if resume and not resumed:
-        starting("there is no interrupted run of this campaign with this seed: a new one begins")
-    rows = experience(parts)
-    screen = first_screen(campaign, parts, state, rows)
-    if not resumed:
-        store_baseline(parts, number, state, measured)
-        queue_first(campaign, parts, state, rows)
+    parts, measured = opened.parts, opened.measured
+    start = _begun(campaign, opened, resume, starting)
+    number, state, screen = start.number, start.state, start.screen
 
     def elapsed() -> float:
-        return earlier + parts.clock() - began
+        return start.earlier_s + parts.clock() - began
 
-    observer.on_start(start_notice(campaign, parts, state, resumed))
+    observer.on_start(start_notice(campaign, parts, state, start.resumed))
     search = Search(campaign, number, parts, state, screen, observer, stopped, elapsed)
     reason = search.run()
     winner, explanation = _conclude(campaign, number, parts, state, search, observer, reason, stopped)
@@ -93,6 +84,34 @@ def evolve(
     observer.on_event(search.snapshot("", CampaignPhase.DONE))
     observer.on_finish(result)
     return result
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A campaign on the threshold of its search: new, or with what an interrupted run of it had found."""
+
+    number: int
+    state: SearchState
+    screen: Screen
+    resumed: int
+    earlier_s: float
+
+
+def _begun(campaign: Campaign, opened: Opened, resume: bool, say: Say) -> _Begun:
+    """Enters the campaign in the knowledge base, and gathers what is known before it searches."""
+    parts = opened.parts
+    number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)
+    state = first_state(campaign, parts, opened.baseline, opened.measured)
+    earlier_s = resume_campaign(parts, number, state) if resume else 0.0
+    resumed = len(state.ledger.history)
+    if resume and not resumed:
+        say("there is no interrupted run of this campaign with this seed: a new one begins")
+    rows = experience(parts)
+    screen = first_screen(campaign, parts, state, rows)
+    if not resumed:
+        store_baseline(parts, number, state, opened.measured)
+        queue_first(campaign, parts, state, rows)
+    return _Begun(number, state, screen, resumed, earlier_s)
 
 
 def _opened(campaign: Campaign, parts: Parts, say: Say) -> Opened:
