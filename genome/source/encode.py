@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, tokenize, word
+from genome.ir.print_tokens import Token, closing, closing_angle, mark, render, split_commas, tokenize, word
 from genome.ir.types import CONSTANTS, FLOAT_TYPES, INTEGER_TYPES, VECTOR_TYPES
 from genome.source.errors import SourceError
 from genome.source.regions import replace_regions
+from genome.source.space_names import spelled_out
 
 _OWN = "__evo_"
 OPAQUE = f"{_OWN}opaque__"
@@ -65,6 +66,7 @@ class Encoded:
 class _Names:
     """Identifiers that stand for qualified names and template calls."""
 
+    known: frozenset[str] = frozenset()
     table: dict[str, str] = field(default_factory=dict)
     types: set[str] = field(default_factory=set)
 
@@ -96,8 +98,8 @@ def encode_body(
     for token in body:
         if token.text.startswith(_OWN):
             raise SourceError(token.file, token.line, f"names with {_OWN} are taken", f"rename '{token.text}'")
-    names = _Names()
-    plain = _expressions(_spelled_out(body), names)
+    names = _Names(types)
+    plain = _expressions(spelled_out(body), names)
     known = types | VECTOR_TYPES | SCALAR_TYPES | names.types | {AUTO} | _paired_types(plain)
     known -= _KEYWORDS
     prefix = "typedef int " + ", ".join(sorted(known)) + ";\n"
@@ -111,25 +113,6 @@ def encode_body(
     tokens, regions = replace_regions(plain, known, OPAQUE, test)
     restored = tuple(tuple(_restore(region, names.table)) for region in regions)
     return Encoded(prefix + "void f(void)" + _with_lines(tokens), restored, names.table, frozenset(known))
-
-
-def _spelled_out(body: Sequence[Token]) -> list[Token]:
-    """The tokens without ``namespace cg = cooperative_groups;``, and ``cooperative_groups::`` for ``cg::``."""
-    meanings: dict[str, str] = {}
-    result: list[Token] = []
-    position = 0
-    while position < len(body):
-        texts = [token.text for token in body[position : position + 5]]
-        if texts[:1] == ["namespace"] and len(texts) == 5 and texts[2] == "=" and texts[4] == ";":
-            meanings[texts[1]] = texts[3]
-            position += 5
-            continue
-        token = body[position]
-        if token.text in meanings and texts[1:2] == ["::"] and (not result or result[-1].text not in (".", "->", "::")):
-            token = token._replace(text=meanings[token.text])
-        result.append(token)
-        position += 1
-    return result
 
 
 def decode_words(tokens: Sequence[Token], encoded: Encoded) -> list[Token]:
@@ -239,10 +222,19 @@ def _word(tokens: list[Token], position: int, result: list[Token], names: _Names
             return _cast(tokens, (position + 2, end), end + 1, result, names)
     if text in SCALAR_TYPES and following == "(" and tokens[position + 2].text not in ("*", "&"):
         return _cast(tokens, (position, position + 1), position + 1, result, names)
+    if text in names.known and following == "(" and _converts(tokens, position, result):
+        return _cast(tokens, (position, position + 1), position + 1, result, names)
     if following == "::" or (following == "<" and closing_angle(tokens, position + 1) is not None):
         return _qualified(tokens, position, result, names)
     result.append(token)
     return position + 1
+
+
+def _converts(tokens: Sequence[Token], position: int, result: Sequence[Token]) -> bool:
+    """True for ``T(e)`` of one argument inside of an expression, which means what ``(T)(e)`` does."""
+    inside = bool(result) and result[-1].kind == "mark" and result[-1].text not in (";", "{", "}", ")", ".", "->")
+    groups = split_commas(tokens[position + 2 : closing(tokens, position + 1)])
+    return inside and len(groups) == 1 and bool(groups[0]) and groups[0][0].text not in ("*", "&")
 
 
 def _cast(tokens: list[Token], target: tuple[int, int], opened: int, result: list[Token], names: _Names) -> int:

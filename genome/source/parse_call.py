@@ -72,11 +72,13 @@ def given_call(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Call:
     unknown = not bound and not around.keeps(name)
     if base in around.barrier_helpers or unknown or not around.plainly(name):
         raise Unsupported(f"call of {name}")
+    # what is no place cannot be bound: another function of that name has the reference there
+    bound = frozenset(position for position in bound if position < len(args) and expr.is_place(args[position]))
     values = tuple(
         Unary("&", _referred(arg, expr)) if position in bound else _pointer(arg, expr) or expr.read(arg)
         for position, arg in enumerate(args)
     )
-    return Call(name, values, tuple(sorted(position for position in bound if position < len(args))))
+    return Call(name, values, tuple(sorted(bound)))
 
 
 def _referred(node: c_ast.Node, expr: ExprReader) -> Expr:

@@ -9,15 +9,16 @@ from pycparser import c_ast
 from genome.ir.expr import Binary, Call, Cast, Const, Expr, Index, Member, Select, Unary, Var, integer, walk
 from genome.ir.print_functions import PURE
 from genome.ir.print_tokens import render, tokenize
-from genome.ir.stmt import Assign, Body, Stmt
+from genome.ir.stmt import Body, Stmt
 from genome.ir.types import BUILTIN_INDICES, canonical
 from genome.source.encode import AUTO, is_constant_name
 from genome.source.folding import size_of
 from genome.source.names import Names, Unsupported, type_name
 from genome.source.parse_call import cuda_call, given_call
 from genome.source.parse_effect import assigned, stepped
-from genome.source.parse_group import is_group_call, method, place_in_launch
+from genome.source.parse_group import is_group_call, method, place_in_launch, synchronised
 from genome.source.parse_view import ViewReader
+from genome.source.parse_walk import between, led, walk_of
 from genome.source.surroundings import Surroundings
 
 PutIn = Callable[[str, "Sequence[c_ast.Node]", "ExprReader"], "tuple[Body, Expr]"]
@@ -52,7 +53,7 @@ class ExprReader:
             case c_ast.BinaryOp(op="&&" | "||"):
                 return Binary(node.op, self.read(node.left), self.in_place(node.right))
             case c_ast.BinaryOp():
-                return self._between(node) or Binary(node.op, self.read(node.left), self.read(node.right))
+                return between(node, self) or Binary(node.op, self.read(node.left), self.read(node.right))
             case c_ast.TernaryOp():
                 return Select(self.read(node.cond), self.in_place(node.iftrue), self.in_place(node.iffalse))
             case c_ast.ArrayRef():
@@ -93,43 +94,18 @@ class ExprReader:
             Unsupported: If it does more than setting a value.
         """
         place = self.views.seen(node.lvalue)
-        walk = self._walk(node.lvalue)
+        walk = walk_of(node.lvalue, self.names)
         if walk is not None and node.op == "=":
-            return (self._led(node, walk),)
+            return (led(node, walk, self),)
         if place is None:
             return None
         if node.op != "=":
             raise Unsupported("update of bits")
         return self.views.store(place, self.read(node.rvalue))
 
-    def _walk(self, node: c_ast.Node) -> tuple[str, str] | None:
-        """(array, variable with the offset) of a pointer that moves."""
-        name = self.names.find(node.name) if isinstance(node, c_ast.ID) else None
-        return None if name is None else self.names.walks.get(name)
-
-    def _led(self, node: c_ast.Assignment, walk: tuple[str, str]) -> Assign:
-        """``p = q + 1;`` where both lead into one array."""
-        pointer = self.pointer(node.rvalue)
-        name = self.names.find(node.lvalue.name)
-        if pointer is None or name is None or walk[0] not in ("", pointer[0]):
-            raise Unsupported("pointer")
-        self.names.walks[name] = pointer[0], walk[1]
-        return Assign(Var(walk[1]), pointer[1])
-
-    def _between(self, node: c_ast.BinaryOp) -> Expr | None:
-        """A comparison or difference of pointers into one array; None for others."""
-        if not self.names.walks or node.op not in ("<", ">", "<=", ">=", "==", "!=", "-"):
-            return None
-        if self._walk(node.left) is None and self._walk(node.right) is None:
-            return None
-        left, right = self.pointer(node.left), self.pointer(node.right)
-        if left is None or right is None or left[0] != right[0]:
-            raise Unsupported("pointer")
-        return Binary(node.op, left[1], right[1])
-
     def target(self, node: c_ast.Node) -> Expr:
         """What an assignment writes: a variable, an element or a member."""
-        walk = self._walk(node)
+        walk = walk_of(node, self.names)
         expr = Var(walk[1]) if walk is not None else self.read(node)
         fixed = isinstance(expr, Var) and (expr.name in BUILTIN_INDICES or expr.name in self.names.arrays)
         if fixed or not isinstance(expr, (Var, Index, Member)):
@@ -216,9 +192,9 @@ class ExprReader:
     def _led_to(self, node: c_ast.Node) -> tuple[str, Expr] | None:
         zero = integer(0)
         match node:
-            case c_ast.ID() if (walk := self._walk(node)) is not None:
+            case c_ast.ID() if (walk := walk_of(node, self.names)) is not None:
                 return (walk[0], Var(walk[1])) if walk[0] else None
-            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--") if (walk := self._walk(node.expr)) is not None:
+            case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--") if (walk := walk_of(node.expr, self.names)) is not None:
                 return walk[0], stepped(node, self)
             case c_ast.ID():
                 name = self.names.find(node.name)
@@ -250,7 +226,7 @@ class ExprReader:
         pointee = self._pointee(base)
         if pointee is not None and subscripts == [Const("0")]:
             return pointee
-        if isinstance(base, c_ast.ID) and self._walk(base) is None:
+        if isinstance(base, c_ast.ID) and walk_of(base, self.names) is None:
             name = self.names.find(base.name) or self.names.mangled.get(base.name, base.name)
             return Index(self._plain(name), tuple(subscripts))
         pointer = self.pointer(base)
@@ -282,6 +258,9 @@ class ExprReader:
         args = node.args.exprs if node.args else []
         if self.names.find(node.name.name):
             raise Unsupported(f"call of {name}")
+        met = synchronised(name, args, self)
+        if met is not None:
+            return met
         own = cuda_call(name, args, self)
         if own is not None:
             return own
@@ -304,7 +283,7 @@ class ExprReader:
         if name.partition("<")[0].rpartition("::")[2] in self.around.barrier_helpers:
             raise Unsupported(f"barrier in {name}")
         kept = self.around.keeps(name) or is_group_call(name)
-        if not kept and any(self._is_variable(arg) for arg in args):
+        if not kept and any(self.is_place(arg) for arg in args):
             raise Unsupported(f"reference argument of {name}")
         values = tuple(self.read(arg) for arg in args)
         given = (node for value in values for node in walk(value))
@@ -312,7 +291,7 @@ class ExprReader:
             raise Unsupported(f"pointer argument of {name}")
         return values
 
-    def _is_variable(self, node: c_ast.Node) -> bool:
+    def is_place(self, node: c_ast.Node) -> bool:
         """True for what a reference can be bound to."""
         while isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)):
             node = node.name

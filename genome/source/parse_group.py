@@ -69,6 +69,14 @@ def method(node: c_ast.FuncCall, expr: ExprReader) -> Expr:
     raise Unsupported("method call")
 
 
+def synchronised(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr | None:
+    """``cg::sync(tile)``, as its method; None for other calls."""
+    if not name.endswith("::sync") or len(args) != 1 or not isinstance(args[0], c_ast.ID):
+        return None
+    tile = _TILE.search(expr.names.types.get(expr.names.find(args[0].name) or "", ""))
+    return None if tile is None else _of_tile(int(tile[1]), "sync", ())
+
+
 def place_in_launch(node: c_ast.StructRef, expr: ExprReader) -> Expr | None:
     """``block.thread_index().x`` as ``threadIdx.x``; None for other members."""
     inner = node.name
