@@ -19,6 +19,8 @@ from genome.source.surroundings import Surroundings
 _ASSIGN = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
 _NOT_NAMES = frozenset({"return", "case", "else", "goto", "const", "sizeof", "if", "for", "while", "switch", "do"})
 
+_ALIGNING = frozenset({"__align__", "alignas", "__attribute__"})
+_BEHIND_NAMES = frozenset({"=", ";", "(", "{", "[", ","})
 _STATEMENTS = frozenset({"delete", "new", "throw", "asm", "__asm__", "__asm", "break", "continue"})
 
 
@@ -109,7 +111,9 @@ def declared_names(tokens: Sequence[Token]) -> tuple[str, ...]:
             position = closing(tokens, position)
         elif token.text == "=":
             break
-        elif token.kind == "word" and after in ("=", ";", "(", "{", "[", ",") and _type_end(before):
+        elif token.text in _ALIGNING and after == "(":
+            position = closing(tokens, position + 1)
+        elif token.kind == "word" and after in _BEHIND_NAMES and (_type_end(before) or before.text == ")"):
             found.append(token.text)
         position += 1
     return tuple(dict.fromkeys(found))
