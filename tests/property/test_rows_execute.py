@@ -73,7 +73,7 @@ COLUMNS = Rows(
 NORMS = Rows(
     "tests/data/kernels/row_norms.cu", "norms",
     ("count:int32=count", "length:uint32=length", "low:float32:out:count", "out:float32:out:count*length",
-     "values:float32:in:count*length"), "who_first", "count", "length", 512)  # fmt: skip
+     "values:float32:in:count*length"), "parallel.x", "count", "length", 512)  # fmt: skip
 
 LOG_SUM = Rows(
     "tests/data/kernels/row_passes.cu", "log_sum",
@@ -126,7 +126,7 @@ KEEP = {
     "softmax without its first element": (SOFTMAX, gene("keep", "x")),
     "layernorm, wide": (LAYERNORM, gene("keep", "x"), gene("vectorise", "x", width=4)),
     "columns": (COLUMNS, gene("keep", "logits")),
-    "norms, several rows a block": (NORMS, gene("block_shape", "who_first", threads=2), gene("keep", "values")),
+    "norms, several rows a block": (NORMS, gene("block_shape", "parallel.x", threads=2), gene("keep", "values")),
     "norms, unpeeled and in strips": (
         NORMS, gene("unpeel", "i"), gene("unroll", "i_outer", factor=2), gene("keep", "values")),
 }  # fmt: skip

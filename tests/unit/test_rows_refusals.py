@@ -53,7 +53,7 @@ KEPT = {
     "an atomic between": (SECOND + "atomicAdd(&x[r], 1.0f);" + THIRD, "written between"),
     "another address": (SECOND + THIRD.replace("x[r * 64 + m]", "x[r * 64 + 63 - m]"), "no two loops"),
     "an address that changes": (
-        "int b = r * 64;" + SECOND.replace("r * 64", "b") + "b = 0;" + THIRD.replace("x[r * 64", "x[b"),
+        "int b = r * 64;" + SECOND.replace("r * 64", "b") + "if (n > 3) b = 0;" + THIRD.replace("x[r * 64", "x[b"),
         "address in x changes"),
     "a condition on the first": (SECOND.replace("sum +=", "if (k > n) sum +="), "no two loops"),
     "a first loop that may not read": (SECOND.replace("sum +=", "if (k > n) sum +=") + THIRD, "may not read"),
@@ -140,7 +140,8 @@ ONLINE = {
         EXPONENTIAL.replace("sum += expf(x[r * 64 + k] - top);",
                             "{ float e = expf(x[r * 64 + k] - top); y[r * 64 + k] = e; sum += e; }"), ""),
     "an operand that changes": (
-        EXPONENTIAL.replace("float sum", "int at = r; at += 1; float sum").replace("r * 64 + k", "at * 64 + k"),
+        EXPONENTIAL.replace("float sum", "int at = r; if (n > 3) at += 1; float sum")
+        .replace("r * 64 + k", "at * 64 + k"),
         "at changes"),
 }  # fmt: skip
 
