@@ -51,7 +51,7 @@ def test_each_transform_alone_keeps_the_result(opencl_run) -> None:
 def test_random_compositions_keep_the_result(case: Case, opencl_run) -> None:
     spec = spec_of(case)
     rng = np.random.default_rng(sum(case.name.encode()))
-    for _ in range(3):
+    for _ in range(2):
         genome = random_genome(spec, rng, int(rng.integers(3, 8)))
         variant = lower(spec, genome, BUILTIN, Target.OPENCL, LIMITS)
         if isinstance(variant, Variant):
@@ -62,9 +62,7 @@ def gene(name: str, label: str, **params: int) -> Gene:
     return Gene.of(name, Site(label, label), **params)
 
 
-@pytest.mark.parametrize(
-    "entry, axis", [("bisect", "i"), ("newton", "i"), ("sparse_row", "r"), ("mandelbrot", "c"), ("halving", "r")]
-)
+@pytest.mark.parametrize("entry, axis", [("bisect", "i"), ("sparse_row", "r"), ("halving", "r")])
 def test_instances_of_a_thread_each_run_their_own_loop(entry: str, axis: str, opencl_run) -> None:
     """Distributing the instances leaves each loop in one piece, inside the loop over the instances."""
     case = next(case for case in CASES if case.name == entry)
