@@ -19,7 +19,7 @@ from genome.transforms.builtin import BUILTIN
 from genome.variant import Rejection, Target, Variant
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMITS = DeviceLimits(max_threads=256, shared_bytes=64 * 1024, unrolled=512)
+LIMITS = DeviceLimits(max_threads=256, shared_bytes=64 * 1024, unrolled=256)
 
 
 @dataclass(frozen=True)
