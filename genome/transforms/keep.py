@@ -18,11 +18,9 @@ from genome.ir.stmt import (
     Assign,
     Body,
     Decl,
-    If,
     Loop,
     LoopRole,
     Opaque,
-    Repeat,
     Stmt,
     expressions,
     flatten,
@@ -30,6 +28,7 @@ from genome.ir.stmt import (
 )
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.nests import NameSource, sure_reads
+from genome.transforms.passes import levels
 
 _MOST = 128
 """Values of a thread: more of them do not stay in registers."""
@@ -59,7 +58,7 @@ class Keep:
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """One an array that several loops of constant trip counts read at the same addresses."""
         arrays = [param.name for param in kernel.params if param.pointer]
-        repeated = [array for array in arrays if any(_groups(body, array) for body in _levels(kernel.body))]
+        repeated = [array for array in arrays if any(_groups(body, array) for body in levels(kernel.body))]
         return tuple(Site(array, f"read.passes[{number}]") for number, array in enumerate(repeated))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
@@ -69,7 +68,7 @@ class Keep:
     def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
         """See the class."""
         problem = Refusal(f"no two loops of constant trip counts read the same elements of {site.label}")
-        for body in _levels(kernel.body):
+        for body in levels(kernel.body):
             for group in _groups(body, site.label):
                 kept = _legal(body, group, site.label, kernel, context.assumptions.no_alias)
                 if not isinstance(kept, Refusal):
@@ -131,23 +130,6 @@ class _Group:
     @property
     def positions(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(read.position for read in self.reads))
-
-
-def _levels(body: Body) -> Iterator[Body]:
-    """The body and every body inside it, outermost first."""
-    yield body
-    for stmt in body:
-        for inner in _bodies(stmt):
-            yield from _levels(inner)
-
-
-def _bodies(stmt: Stmt) -> tuple[Body, ...]:
-    match stmt:
-        case Loop(body=body) | Repeat(body=body):
-            return (body,)
-        case If(then=then, orelse=orelse):
-            return (then, orelse)
-    return ()
 
 
 def _groups(body: Body, array: str) -> tuple[_Group, ...]:
