@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 
 from genome.analysis.dependence import nest
@@ -24,6 +25,7 @@ from genome.ir.stmt import (
     Stmt,
     expressions,
     flatten,
+    used_names,
     written_names,
 )
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -132,8 +134,11 @@ class _Group:
         return tuple(dict.fromkeys(read.position for read in self.reads))
 
 
+@lru_cache(maxsize=1024)
 def _groups(body: Body, array: str) -> tuple[_Group, ...]:
     """Reads in loops of the body, by what they read, where more than one loop reads it."""
+    if sum(isinstance(stmt, Loop) and array in used_names((stmt,)) for stmt in body) < 2:
+        return ()
     found: dict[_Key, list[_Read]] = {}
     for position, stmt in enumerate(body):
         for read in _reads(stmt, array, position, (), True) if isinstance(stmt, Loop) else ():
