@@ -21,7 +21,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache, partial
@@ -149,8 +149,8 @@ def context(spec: KernelSpec, target: Target) -> AgentContext:
     device = DeviceInfo(f"{target}:0", kind, "", "", kind, units=64, memory_bytes=1 << 34)
 
     @lru_cache(maxsize=512)
-    def listed(genome: Genome) -> tuple[Move, ...]:
-        return moves(spec, genome, BUILTIN, target, LIMITS)
+    def listed(genome: Genome, only: Collection[str] | None = None) -> tuple[Move, ...]:
+        return moves(spec, genome, BUILTIN, target, LIMITS, only)
 
     baseline = Parent(Genome(), "baseline", 1.0)
     return AgentContext((baseline,), baseline, listed, lambda genome: False, target, device)

@@ -17,7 +17,7 @@ from genome.genes import Gene, Genome
 from genome.spec import ProblemSize, Reading
 from genome.variant import Rejection, Variant
 from knowledge.records import KernelRecord, TrainingRow
-from operators.base import Agent, MoveLike
+from operators.base import Agent, Moves
 
 
 class SurrogateModel(Protocol):
@@ -74,7 +74,7 @@ class Parts:
 
     evaluator: Evaluator
     lower: Callable[[Genome], Variant | Rejection]
-    moves: Callable[[Genome], tuple[MoveLike, ...]]
+    moves: Moves
     describe: Callable[[Gene], str]
     agents: tuple[Agent, ...]
     kernel: KernelRecord

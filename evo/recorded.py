@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -77,8 +77,10 @@ class RecordedSpace:
             proposed=genome if proposed is None else proposed,
         )
 
-    def moves(self, genome: Genome) -> tuple[Move, ...]:
+    def moves(self, genome: Genome, only: Collection[str] | None = None) -> tuple[Move, ...]:
         """Each parameter with its other values."""
+        if only is not None and "macro" not in only:
+            return ()
         values = self._values(genome)
         return tuple(
             Move(

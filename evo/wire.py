@@ -126,7 +126,9 @@ def assemble(
     return Parts(
         evaluator=evaluator,
         lower=lambda genome: lower(spec if genome.genes else plain, genome, all_transforms, target, limits),
-        moves=lru_cache(maxsize=512)(lambda genome: moves(spec, genome, all_transforms, target, limits)),
+        moves=lru_cache(maxsize=4096)(
+            lambda genome, only=None: moves(spec, genome, all_transforms, target, limits, only)
+        ),
         describe=describe,
         agents=all_agents,
         kernel=record,

@@ -45,6 +45,13 @@ class MoveLike(Protocol):
         """The gene of this transform and site that the genome already holds."""
 
 
+class Moves(Protocol):
+    """What applies on top of a genome; with ``only``, of the transforms of these names (which is much faster)."""
+
+    def __call__(self, genome: Genome, only: frozenset[str] | None = None, /) -> tuple[MoveLike, ...]:
+        """Moves in a fixed order."""
+
+
 @dataclass(frozen=True)
 class Parent:
     """A measured variant as agents see it.
@@ -111,7 +118,7 @@ class AgentContext:
 
     parents: tuple[Parent, ...]
     baseline: Parent
-    moves: Callable[[Genome], tuple[MoveLike, ...]]
+    moves: Moves
     proposed: Callable[[Genome], bool]
     target: Target
     device: DeviceInfo

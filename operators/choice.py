@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import TypeVar
 
 import numpy as np
 
 from genome.genes import Gene, Genome, ParamValue
-from operators.base import MoveLike
+from operators.base import MoveLike, Moves
 
 Item = TypeVar("Item")
-Moves = Callable[[Genome], tuple[MoveLike, ...]]
 
 
 def pick(rng: np.random.Generator, items: Sequence[Item], weights: Sequence[float] | None = None) -> Item:
@@ -79,6 +79,14 @@ def is_number(value: ParamValue) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+_INDEPENDENT: Mapping[str, str] = {
+    **dict.fromkeys(("block_shape", "coarsen_blocked", "coarsen_strided", "grid_stride"), "mapping"),
+    **dict.fromkeys(("promote", "masked_reads", "fused_sums", "unpeel"), "body"),
+    **dict.fromkeys(("restrict", "launch_bounds", "rasterise", "fast_math"), "launch"),
+}
+"""Transforms that make no sites for each other: what they can do is asked together."""
+
+
 @dataclass(frozen=True)
 class Want:
     """A gene that a composite proposal would like: where (by role pattern), with which values, at how many sites.
@@ -88,25 +96,31 @@ class Want:
         role: Pattern of the site's role (``parallel.x``, ``reduction*``); also tried on the label.
         values: Preferred values by parameter; the nearest one of the domain is taken, the middle one if not named.
         sites: Largest number of sites that take it; 0 for all.
+        exact: Only sites whose domains hold the very values.
     """
 
     transform: str
     role: str = "*"
     values: Mapping[str, ParamValue] = field(default_factory=dict)
     sites: int = 0
+    exact: bool = False
 
 
 def compose(genome: Genome, wants: Sequence[Want], moves: Moves) -> Genome:
     """The genome with every wanted gene that applies, in order.
 
     What applies is asked again after each want, because a gene may make the site of the next one (the inner loop of a
-    strip, the instances of a coarsened axis). Wants that do not apply are left out.
+    strip, the instances of a coarsened axis), but once for wants in a row that make no sites for each other. Wants that
+    do not apply are left out.
     """
-    for want in wants:
-        matching = [move for move in moves(genome) if _matches(move, want)]
-        for move in matching[: want.sites or None]:
-            if not any(_is_neutral(move.domain.get(name, ()), value) for name, value in want.values.items()):
-                genome = genome.with_gene(wanted_gene(move, want.values))
+    for _, group in groupby(wants, lambda want: _INDEPENDENT.get(want.transform, want.transform)):
+        batch = tuple(group)
+        available = moves(genome, frozenset(want.transform for want in batch))
+        for want in batch:
+            matching = [move for move in available if _matches(move, want)]
+            for move in matching[: want.sites or None]:
+                if not any(_is_neutral(move.domain.get(name, ()), value) for name, value in want.values.items()):
+                    genome = genome.with_gene(wanted_gene(move, want.values))
     return genome
 
 
@@ -128,6 +142,8 @@ def wanted_gene(move: MoveLike, values: Mapping[str, ParamValue]) -> Gene:
 
 def _matches(move: MoveLike, want: Want) -> bool:
     if move.transform.name != want.transform or not all(move.domain.values()):
+        return False
+    if want.exact and any(value not in move.domain.get(name, ()) for name, value in want.values.items()):
         return False
     return fnmatchcase(move.site.role, want.role) or fnmatchcase(move.site.label, want.role)
 

@@ -10,7 +10,12 @@ import numpy as np
 from genome.genes import Genome
 from operators.base import AgentContext, Proposal
 from operators.choice import Want, compose, pick, without_transforms
+from operators.digits import varied
 from operators.mutation import batch, mutated
+from operators.product import random_product
+from operators.recipe import Recipe, redrawn
+from operators.warps import random_by_warps
+from operators.windows import random_windows
 
 TABLE: Mapping[str, float] = {
     "register_tile": 2.0, "unroll": 2.0, "strip": 1.0, "promote": 1.0, "coarsen_blocked": 1.0, "specialise": 0.7,
@@ -20,7 +25,9 @@ TABLE: Mapping[str, float] = {
     "tensor_core": 2.0,
     "single": 1.0, "intrinsic": 0.7, "inverse_root": 0.7, "carried_quotient": 0.7, "shift_mask": 0.2, "predicate": 0.5,
     "unroll_jam": 1.0, "interchange": 0.5, "fusion": 0.7, "fission": 0.3, "hoist_loads": 0.7, "early_loads": 0.3,
-    "rasterise": 0.0, "warp_aggregate": 0.0,
+    "rasterise": 0.0, "warp_aggregate": 0.0, "fused_sums": 1.0, "masked_reads": 0.7, "register_window": 1.0,
+    "masked_tile": 0.0, "warp_tile": 0.7, "pipeline": 0.5, "async_copy": 0.5, "keep": 0.0, "unpeel": 0.2,
+    "split_reduction": 0.0, "two_stages": 0.0, "online": 0.3, "moments": 0.3,
 }  # fmt: skip
 """Weights of the single moves; a transform at 0 is another agent's business."""
 GENERIC = 0.5
@@ -49,7 +56,10 @@ class Tile:
 
 @dataclass(frozen=True)
 class Computation:
-    """Register tiles as one proposal of several genes (each alone gains nothing), and single moves."""
+    """Register tiles as one proposal of several genes (each alone gains nothing), and single moves.
+
+    On a GPU whole shapes around them: blocked products and their neighbours, windows, products by warps.
+    """
 
     name: str = "computation"
 
@@ -57,7 +67,11 @@ class Computation:
         """See ``Agent``."""
 
         def make() -> tuple[Genome, str] | None:
-            if rng.random() < 0.5:
+            draw = rng.random()
+            if context.device.kind == "gpu" and draw < 0.7:
+                shaped = varied(context, context.parent.genome, rng) if draw < 0.35 else None
+                return shaped or redrawn(context, context.parent.genome, _GPU_SHAPES, rng)
+            if draw < 0.5:
                 tile = random_tile(context, rng)
                 return register_tile(context, context.parent.genome, tile), f"register tile {tile.y}x{tile.x}"
             genome = mutated(context.parent.genome, context, TABLE, GENERIC, rng)
@@ -107,3 +121,11 @@ def register_tile(context: AgentContext, genome: Genome, tile: Tile) -> Genome:
     if tile.width > 1:
         wants.append(Want("vectorise", values={"width": tile.width}))
     return compose(without_transforms(genome, _RETILED), wants, context.moves)
+
+
+def _drawn_tile(context: AgentContext, rng: np.random.Generator) -> tuple[Recipe, str]:
+    tile = random_tile(context, rng)
+    return lambda where, genome: register_tile(where, genome, tile), f"register tile {tile.y}x{tile.x}"
+
+
+_GPU_SHAPES = (random_product, random_product, random_by_warps, random_windows, _drawn_tile)

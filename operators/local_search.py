@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from genome.genes import Gene, Genome, ParamValue
-from operators.base import AgentContext, MoveLike, Proposal
-from operators.choice import Moves, is_number, pick
+from operators.base import AgentContext, MoveLike, Moves, Proposal
+from operators.choice import is_number, pick
+from operators.digits import product_of, varied
 from operators.mutation import batch
 
 _TRADE = 0.3  # share of two steps at once: one parameter up, another one down (a tile 8x4 becomes 4x8)
+_SHAPE = 0.5  # share of steps of a blocked product that keep its genes consistent
 _DROP = 0.25  # share of genes left out: what does not pay only narrows the guard
 
 
@@ -26,6 +28,8 @@ class LocalSearch:
         """See ``Agent``."""
 
         def make() -> tuple[Genome, str] | None:
+            if context.device.kind == "gpu" and product_of(context.parent.genome) and rng.random() < _SHAPE:
+                return varied(context, context.parent.genome, rng)
             genome = neighbour(context.parent.genome, context.moves, rng)
             return None if genome is None else (genome, "one step")
 

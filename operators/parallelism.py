@@ -11,6 +11,9 @@ from genome.genes import Gene, Genome
 from operators.base import AgentContext, MoveLike, Proposal
 from operators.choice import random_gene, wanted_gene
 from operators.mutation import batch, mutated
+from operators.recipe import redrawn
+from operators.rows import random_rows
+from operators.streams import random_gathered
 
 TABLE: Mapping[str, float] = {
     "block_shape": 3.0, "coarsen_strided": 1.5, "coarsen_blocked": 1.5, "axis_swap": 0.7, "launch_bounds": 0.5,
@@ -20,15 +23,23 @@ TABLE: Mapping[str, float] = {
     "specialise": 0.0, "fast_math": 0.0, "macro": 0.3,
     "rasterise": 1.0, "warp_aggregate": 1.0, "unroll_jam": 0.3, "predicate": 0.2, "interchange": 0.0, "fusion": 0.0,
     "fission": 0.0, "hoist_loads": 0.0, "early_loads": 0.0, "single": 0.0, "intrinsic": 0.0, "inverse_root": 0.0,
-    "carried_quotient": 0.0, "shift_mask": 0.0,
+    "carried_quotient": 0.0, "shift_mask": 0.0, "warp_tile": 1.0, "masked_reads": 0.0, "masked_tile": 0.0,
+    "fused_sums": 0.0, "register_window": 0.0, "pipeline": 0.0, "async_copy": 0.0, "keep": 0.0, "unpeel": 0.0,
+    "online": 0.0, "moments": 0.0, "tensor_core": 0.0,
 }  # fmt: skip
 """Weights of the single moves; a transform at 0 is another agent's business."""
 GENERIC = 0.5
 
 
+_GPU_SHAPES = (random_rows, random_gathered)
+
+
 @dataclass(frozen=True)
 class Parallelism:
-    """Whole block shapes as one proposal (all axes together keep the block's size sensible), and single moves."""
+    """Whole block shapes as one proposal (all axes together keep the block's size sensible), and single moves.
+
+    On a GPU also rows that several threads share, and updates that a block sends once.
+    """
 
     name: str = "parallelism"
 
@@ -36,7 +47,12 @@ class Parallelism:
         """See ``Agent``."""
 
         def make() -> tuple[Genome, str] | None:
-            if rng.random() < 0.5:
+            draw = rng.random()
+            if context.device.kind == "gpu" and draw >= 0.7:
+                shaped = redrawn(context, context.parent.genome, _GPU_SHAPES, rng)
+                if shaped is not None:
+                    return shaped
+            if draw < 0.5:
                 genome = block_shape(context, context.parent.genome, rng)
                 return None if genome is None else (genome, "block shape")
             moved = mutated(context.parent.genome, context, TABLE, GENERIC, rng)

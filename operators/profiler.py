@@ -37,31 +37,33 @@ ANSWERS: Mapping[Bottleneck, Mapping[str, float]] = {
     Bottleneck.DRAM: {
         "vectorise": 3.0, "shared_tile": 3.0, "coarsen_blocked": 2.0, "restrict": 1.0, "axis_swap": 1.0,
         "cooperate": 2.0, "transpose_tile": 2.0, "interchange": 1.0, "fusion": 1.0, "keep": 2.0, "online": 1.0,
-        "moments": 1.0,
+        "moments": 1.0, "masked_tile": 2.0, "register_window": 1.0,
     },
     Bottleneck.L2: {
         "shared_tile": 3.0, "register_tile": 2.0, "coarsen_blocked": 2.0, "axis_swap": 1.0, "block_shape": 1.0,
-        "rasterise": 2.0, "interchange": 1.0,
+        "rasterise": 2.0, "interchange": 1.0, "masked_tile": 2.0, "register_window": 1.0,
     },
     Bottleneck.SHARED: {
         "register_tile": 3.0, "coarsen_blocked": 2.0, "vectorise": 2.0, "shared_tile": 2.0, "scalar_reads": 1.0,
+        "warp_tile": 2.0, "register_window": 1.5,
     },
     Bottleneck.COMPUTE: {
         "register_tile": 2.0, "fast_math": 2.0, "specialise": 1.5, "unroll": 1.5, "coarsen_blocked": 1.5,
         "promote": 1.0, "vectorise": 1.0, "single": 2.0, "intrinsic": 1.5, "inverse_root": 1.5, "unroll_jam": 1.0,
-        "tensor_core": 2.0,
+        "tensor_core": 2.0, "fused_sums": 1.5,
     },
     Bottleneck.ISSUE: {
         "unroll": 2.0, "register_tile": 2.0, "vectorise": 2.0, "specialise": 1.5, "coarsen_blocked": 1.5,
         "promote": 1.0, "scalar_reads": 1.0, "carried_quotient": 1.5, "hoist_loads": 1.0, "unroll_jam": 1.0,
-        "shift_mask": 0.5,
+        "shift_mask": 0.5, "register_window": 1.5, "fused_sums": 1.0, "masked_reads": 1.0,
     },
     Bottleneck.LATENCY: {
         "coarsen_blocked": 2.0, "coarsen_strided": 1.5, "unroll": 2.0, "block_shape": 2.0, "strip": 1.0,
         "promote": 1.0, "register_tile": 1.0, "cooperate": 3.0, "grid_stride": 1.0, "early_loads": 1.0,
-        "unroll_jam": 1.0, "split_reduction": 1.0,
+        "unroll_jam": 1.0, "split_reduction": 1.0, "pipeline": 2.0, "async_copy": 2.0, "register_window": 1.0,
     },
-    Bottleneck.DIVERGENCE: {"axis_swap": 2.0, "block_shape": 2.0, "specialise": 1.0, "predicate": 1.0},
+    Bottleneck.DIVERGENCE: {"axis_swap": 2.0, "block_shape": 2.0, "specialise": 1.0, "predicate": 1.0,
+                            "masked_reads": 1.0},
     Bottleneck.ATOMICS: {
         "cascade": 3.0, "privatise": 3.0, "grid_stride": 2.0, "promote": 2.0, "coarsen_strided": 1.0,
         "coarsen_blocked": 1.0, "block_shape": 1.0, "warp_aggregate": 1.5,

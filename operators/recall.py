@@ -9,8 +9,8 @@ import numpy as np
 
 from genome.genes import Gene, Genome
 from knowledge.records import Prior
-from operators.base import AgentContext, MoveLike, Proposal
-from operators.choice import Moves, nearest, pick
+from operators.base import AgentContext, MoveLike, Moves, Proposal
+from operators.choice import nearest, pick
 
 _AXIS = "parallel."
 

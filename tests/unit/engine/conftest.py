@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -58,7 +58,7 @@ class FakeMove:
     current: Gene | None = None
 
 
-def space(genome: Genome) -> tuple[FakeMove, ...]:
+def space(genome: Genome, only: Collection[str] | None = None) -> tuple[FakeMove, ...]:
     """A matmul-like space: register_tile needs a coarsened axis, and nothing else exists but a foreign transform."""
     found = [
         _move(genome, "block_shape", "x", threads=(1, 2, 4, 8, 32, 64)),
@@ -70,7 +70,7 @@ def space(genome: Genome) -> tuple[FakeMove, ...]:
     ]
     if genome.find("coarsen_blocked"):
         found.append(_move(genome, "register_tile", "instances"))
-    return tuple(found)
+    return tuple(move for move in found if only is None or move.transform.name in only)
 
 
 def _move(genome: Genome, name: str, label: str, **domain: tuple[ParamValue, ...]) -> FakeMove:
@@ -296,7 +296,7 @@ class Watcher:
 class Bench:
     """Builds parts and campaigns of the synthetic kernel."""
 
-    space: Callable[[Genome], tuple[FakeMove, ...]] = space
+    space: Callable[..., tuple[FakeMove, ...]] = space
     lowered: Callable[[Genome], Variant | Rejection] = lowered
     seconds: Callable[[Genome], float] = seconds
     agents: tuple[Any, ...] = AGENTS

@@ -155,7 +155,7 @@ def test_patience_and_minutes_end_a_campaign(bench: Any) -> None:
 
 
 def test_an_exhausted_space_ends_a_campaign(bench: Any) -> None:
-    def tiny(genome: Genome) -> tuple[Any, ...]:
+    def tiny(genome: Genome, only: Any = None) -> tuple[Any, ...]:
         return (
             bench.move(bench.named("unroll"), Site("k", "reduction[0]"), {"factor": (2, 4)}, genome.find("unroll")),
         )

@@ -57,7 +57,7 @@ def test_planted_rewards_move_the_shares(bench: Any) -> None:
     agents = (Planted(), *(Useless(f"useless{index}") for index in range(7)))
     passed, below = [], []
     for seed in range(7):
-        parts = bench.parts(bench.evaluator(time_of=time_of), agents=agents, moves=lambda genome: ())
+        parts = bench.parts(bench.evaluator(time_of=time_of), agents=agents, moves=lambda genome, only=None: ())
         result = evolve(bench.campaign(evaluations=50, seed=seed), parts, observer=bench.watcher())
         tally = {agent.agent: agent.proposals for agent in result.agents}
         total = sum(tally.values())
@@ -114,7 +114,7 @@ def test_a_search_out_of_patience_goes_on_if_trimming_finds_a_leader(bench: Any)
             genome = Genome((wide, rider, noise)) if context.proposed(fixed) else fixed
             return (Proposal(genome, self.name, (context.baseline.variant,)),)
 
-    parts = bench.parts(bench.evaluator(time_of=time_of), agents=(Stubborn(),), moves=lambda genome: ())
+    parts = bench.parts(bench.evaluator(time_of=time_of), agents=(Stubborn(),), moves=lambda genome, only=None: ())
     result = evolve(bench.campaign(evaluations=200, patience=10), parts, observer=bench.watcher())
     assert result.stop is StopReason.PATIENCE
     assert result.best.genome == Genome((wide,))

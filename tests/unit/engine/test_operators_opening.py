@@ -15,16 +15,19 @@ from genome.lower import lower
 from genome.moves import moves
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target, Variant
-from operators.opening import _by_warps, _kept_rows
+from operators.rows import kept_rows
+from operators.warps import by_warps
 
 ROOT = Path(__file__).parents[3]
 LIMITS = DeviceLimits(units=132)
-RECIPES = {"read once": _kept_rows(256, 4), "by warps": _by_warps(8, 8, 16, 4)}
+RECIPES = {"read once": kept_rows(256, 4), "by warps": by_warps((8, 8), (16, 8), 16, 4)}
 
 
 def composed(folder: str, recipe: str) -> tuple[Genome, Any]:
     spec = load_campaign(ROOT / folder / "campaign.yaml").spec
-    context: Any = SimpleNamespace(moves=lambda genome: moves(spec, genome, BUILTIN, Target.CUDA, LIMITS))
+    context: Any = SimpleNamespace(
+        moves=lambda genome, only=None: moves(spec, genome, BUILTIN, Target.CUDA, LIMITS, only)
+    )
     return RECIPES[recipe](context, Genome()), spec
 
 

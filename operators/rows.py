@@ -1,0 +1,51 @@
+"""Rows: kernels with a row a thread, whose rows several threads can share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genome.genes import Genome
+from operators.base import AgentContext
+from operators.choice import Want, compose, pick, wanted_gene
+from operators.recipe import Recipe, applies, around, parallel_axes
+
+
+def shared_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
+    """Several threads an instance, for kernels of one axis: with more, there are threads enough already."""
+    wanted = [Want("promote"), Want("cooperate", "parallel.x", {"threads": threads, "inner": inner})]
+    if rows > 1:
+        wanted.append(Want("block_shape", "parallel.x", {"threads": rows}))
+    wanted.append(Want("restrict"))
+    if inner > 1:
+        wanted.append(Want("vectorise", values={"width": inner}))
+    return lambda context, genome: (
+        around("cooperate", *wanted)(context, genome) if len(parallel_axes(context, genome)) == 1 else genome
+    )
+
+
+def kept_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
+    """Rows shared by several threads, compiled for the width at which a row stays in registers between its passes."""
+
+    def recipe(context: AgentContext, genome: Genome) -> Genome:
+        if not applies(context, genome, "cooperate"):
+            return genome
+        shared = shared_rows(threads, inner, rows)(context, compose(genome, (Want("unpeel"),), context.moves))
+        for move in context.moves(shared, frozenset(("specialise",))):
+            fixed = shared.with_gene(wanted_gene(move, {})) if all(move.domain.values()) else shared
+            if applies(context, fixed, "keep"):
+                wide = (Want("keep"), Want("vectorise", values={"width": inner}))
+                return compose(fixed, wide, context.moves)
+        return genome
+
+    return recipe
+
+
+def random_rows(context: AgentContext, rng: np.random.Generator) -> tuple[Recipe, str]:
+    """A row a warp or a row a block of any width, read once more often than not."""
+    threads = int(pick(rng, (32, 64, 128, 256, 256, 512, 512, 1024)))
+    rows = int(pick(rng, (1, 1, 2, 4))) if threads > 32 else int(pick(rng, (4, 8, 16)))
+    rows = rows if threads * rows <= 1024 else 1
+    inner = int(pick(rng, (1, 2, 4, 4, 4)))
+    kept = bool(rng.random() < 0.6)
+    shape = (kept_rows if kept else shared_rows)(threads, inner, rows)
+    return shape, f"{threads} threads a row" + (", read once" if kept else "")
