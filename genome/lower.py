@@ -14,7 +14,7 @@ from genome.finish import scratch, settled, steps
 from genome.genes import Genome
 from genome.ir.kernel import Aligned, Axis, Kernel
 from genome.ir.print_errors import PrintError
-from genome.ir.print_names import DYNAMIC_SHARED
+from genome.ir.print_names import DYNAMIC_SHARED, SHARED_ALIGNMENT
 from genome.ir.print_source import entry_name, print_kernel
 from genome.ir.rewrite_stmt import map_stmts
 from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Opaque, Space, Stmt, flatten
@@ -143,9 +143,17 @@ def _statement_size(stmt: Stmt) -> int:
 
 
 def shared_bytes(kernel: Kernel) -> int:
-    """Bytes of the kernel's static shared arrays."""
+    """Bytes of the kernel's static shared arrays, each of them rounded up to the alignment that it is printed with.
+
+    The last one ends where it ends: a compiler may count fewer bytes than an alignment less.
+    """
     inside = (s for s in flatten(kernel.body) if isinstance(s, Decl) and s.space is Space.SHARED)
-    return sum(prod(decl.dims) * ELEMENT_BYTES.get(canonical(decl.ctype), 8) for decl in (*kernel.shared, *inside))
+    return sum(_aligned_bytes(decl) for decl in (*kernel.shared, *inside))
+
+
+def _aligned_bytes(decl: Decl) -> int:
+    size = prod(decl.dims) * ELEMENT_BYTES.get(canonical(decl.ctype), 8)
+    return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT if decl.dims else size
 
 
 def _launch_bounds(spec: KernelSpec, kernel: Kernel, bound: str) -> str:

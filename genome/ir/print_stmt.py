@@ -11,7 +11,7 @@ from genome.ir.halves import HALVES
 from genome.ir.print_async import async_statement
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
-from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
+from genome.ir.print_names import DYNAMIC_SHARED, SHARED_ALIGNMENT, opencl_type
 from genome.ir.print_opencl import translate_statement
 from genome.ir.print_wide import LANES, load_halves, store_halves, words
 from genome.ir.stmt import (
@@ -140,8 +140,10 @@ class StmtPrinter:
                 return f"extern __shared__ {ctype} {decl.name}[]"
             return f"__local {ctype} {decl.name}[{DYNAMIC_SHARED} / sizeof({ctype})]"
         if not self.opencl:
-            return f"__shared__ {'__align__(16) ' if decl.dims else ''}{ctype} {decl.name}{dims}"
-        return f"__local {ctype} {decl.name}{dims}{' __attribute__((aligned(16)))' if decl.dims else ''}"
+            aligned = f"__align__({SHARED_ALIGNMENT}) " if decl.dims else ""
+            return f"__shared__ {aligned}{ctype} {decl.name}{dims}"
+        aligned = f" __attribute__((aligned({SHARED_ALIGNMENT})))" if decl.dims else ""
+        return f"__local {ctype} {decl.name}{dims}{aligned}"
 
     def _loop(self, loop: Loop, depth: int) -> list[str]:
         pad = INDENT * depth

@@ -16,6 +16,7 @@ from evaluator.cuda.nvrtc import Nvrtc, NvrtcMissing
 from evaluator.cuda.occupancy import ARCHITECTURES
 from evaluator.plan import BoundLaunch, Call, bind
 from evaluator.result import Status
+from genome.ir.print_names import SHARED_ALIGNMENT
 from genome.limits import DeviceLimits
 from genome.sizes import SizeExpr
 from genome.spec import KernelSpec
@@ -68,7 +69,10 @@ def test_examples_compile_with_their_resources(nvrtc: Nvrtc, name: str, architec
         assert binary.payload[:4] == b"\x7fELF"
         assert resources.registers is not None and 4 <= resources.registers <= 255
         assert resources.spills_bytes is not None and resources.private_bytes is not None
-        assert resources.shared_bytes == max(launch.static_shared_bytes for launch in variant.launches)
+        declared = max(launch.static_shared_bytes for launch in variant.launches)
+        arrays = variant.source.count("__shared__")  # the last one of a kernel ends where it ends
+        assert resources.shared_bytes is not None
+        assert declared - SHARED_ALIGNMENT * arrays <= resources.shared_bytes <= declared
         assert resources.occupancy is None or 0.0 < resources.occupancy <= 1.0
 
 
