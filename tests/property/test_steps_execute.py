@@ -17,6 +17,8 @@ from tests.property.test_transforms_execute import LIMITS, assert_same, baseline
 
 EXACT = frozenset({"single-halves"})
 """Steps that keep every bit."""
+ON_THREADS = frozenset({"intrinsic", "warp_aggregate"})
+"""Files for CUDA alone that system threads can run; inline PTX they cannot."""
 
 
 def some(cuda_only: bool) -> list[object]:
@@ -25,7 +27,7 @@ def some(cuda_only: bool) -> list[object]:
         pytest.param(step, id=step.name, marks=[pytest.mark.slow] if number or cuda_only else [])
         for path in FILES
         for number, step in enumerate(steps_of(path))
-        if step.cuda_only == cuda_only
+        if step.cuda_only == cuda_only and (not cuda_only or path.stem in ON_THREADS)
     ]
 
 

@@ -199,19 +199,20 @@ def inputs_of(spec: KernelSpec, sizes: dict[str, int], seed: int) -> dict[str, n
     return arrays
 
 
-BASELINES: dict[tuple[str, str], tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = {}
+BASELINES: dict[tuple[str, str, str], tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = {}
 
 
 def baseline(case: Case, size: str, run) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """(inputs, outputs of the untransformed kernel) at a size."""
-    if (case.name, size) not in BASELINES:
+    key = (case.file, case.name, size)
+    if key not in BASELINES:
         spec = spec_of(case)
         sizes = size_of(size).env
         variant = lower(spec, Genome(), BUILTIN, Target.OPENCL, LIMITS)
         assert isinstance(variant, Variant)
         inputs = inputs_of(spec, sizes, 7)
-        BASELINES[case.name, size] = inputs, run(spec, variant, sizes, inputs)
-    return BASELINES[case.name, size]
+        BASELINES[key] = inputs, run(spec, variant, sizes, inputs)
+    return BASELINES[key]
 
 
 def assert_same(case: Case, variant: Variant, run) -> None:
