@@ -42,7 +42,8 @@ def test_it_is_printed_back_as_it_was(declaration: str) -> None:
 
 def test_alignment_is_no_name_of_opaque_text() -> None:
     source = """struct Pair { float a, b; __device__ Pair() {} }; __global__ void k(float* y) {
-        __shared__ Pair __align__(8) one[sizeof(Pair)]; __shared__ Pair __align__(8) two[4]; y[0] = one[0].a + two[0].b; }"""
+        __shared__ Pair __align__(8) one[sizeof(Pair)]; __shared__ Pair __align__(8) two[4];
+        y[0] = one[0].a + two[0].b; }"""
     printed = print_kernel(parse_kernel(source, "k"), Target.CUDA)
     assert "__align___2" not in printed
     assert printed.count("__align__(8)") == 2
