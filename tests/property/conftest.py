@@ -17,6 +17,7 @@ from genome.variant import Launch, Memset, Target, Variant
 
 CANARY = 64
 POISON = 0xA5
+DEADLINE_S = 90.0
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,14 @@ def _run(job: Job) -> dict[str, np.ndarray]:
     return dict(job.buffers)
 
 
+class TooLong(AssertionError):
+    """No answer in time: a compilation of minutes, most likely, which the evaluator cuts off."""
+
+
 class OpenClRunner:
     """Executes variants; a crash of the child is an assertion error of the variant that caused it."""
+
+    too_long = TooLong
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
@@ -115,7 +122,10 @@ class OpenClRunner:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
         try:
-            return self._pool.submit(_run, job).result(timeout=120)
+            return self._pool.submit(_run, job).result(timeout=DEADLINE_S)
+        except TimeoutError as error:
+            self.close()
+            raise TooLong(f"{variant.genome} took more than {DEADLINE_S} s\n{variant.source}") from error
         except Exception as error:
             self.close()
             raise AssertionError(f"{variant.genome} died: {error}\n{variant.source}") from error
