@@ -164,7 +164,7 @@ class ExprPrinter:
             raise PrintError(f"{name} takes a C++ reference, which has no counterpart in OpenCL C")
         if name in OUTPUTS:
             return self._results(call)
-        if name in CUDA_ONLY:
+        if name in CUDA_ONLY or "::" in name or "<" in name:
             raise PrintError(f"{name} has no counterpart in OpenCL C")
         if name in NAMES:
             return f"{NAMES[name]}({', '.join(self._arguments(call))})", _POSTFIX

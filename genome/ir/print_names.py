@@ -44,6 +44,8 @@ def opencl_type(ctype: str) -> str:
     stars = "*" * name.count("*")
     name = name.rstrip("*")
     name = _TYPES.get(name, name)
+    if "::" in name or "<" in name:
+        raise PrintError(f"{name} has no counterpart in OpenCL C")
     if name in ("half2", f"{BFLOAT16}2"):
         raise PrintError(f"{name} has no counterpart in OpenCL C without an extension; single elements have one")
     name = HALF_STRUCTS.get(name, name)

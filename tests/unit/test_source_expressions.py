@@ -159,6 +159,7 @@ def test_threads_of_a_warp_meet() -> None:
     ("int s = i; y[i] = next(s);", "reference"),
     ("y[i] = __shfl_xor_sync(~0u, x[i], 1);", "__shfl_xor_sync has no counterpart"),
     ("__syncwarp(); y[i] = 1;", "__syncwarp has no counterpart"),
+    ("auto block = cooperative_groups::this_thread_block(); y[i] = block.size();", "thread_block has no counterpart"),
 ])  # fmt: skip
 def test_what_opencl_does_not_have(body: str, why: str) -> None:
     with pytest.raises(PrintError, match=why):
