@@ -143,7 +143,8 @@ def _lineage(connection: Connection, variant: int) -> Ancestor | None:
     waiting = [own.digest]
     for _ in range(DEEPEST):
         rows = _births(connection, own.campaign_id, waiting)
-        known |= {row.digest: row for row in rows}
+        for row in rows:
+            known.setdefault(row.digest, row)
         waiting = sorted({parent for row in rows for parent in decode.strings(row.parents)} - known.keys())
         if not waiting:
             break
@@ -151,14 +152,13 @@ def _lineage(connection: Connection, variant: int) -> Ancestor | None:
 
 
 def _births(connection: Connection, campaign: int, digests: Sequence[str]) -> Sequence[Any]:
-    """How each of these variants first came up in a campaign."""
+    """How each of these variants came up in a campaign, the first time first."""
     table, variant = schema.lineage, schema.variant
     return connection.execute(
         select(table.c.agent, table.c.parents, table.c.delta, table.c.speedup, variant.c.digest)
-        .distinct(variant.c.digest)
         .join(variant, variant.c.id == table.c.variant_id)
         .where(table.c.campaign_id == campaign, variant.c.digest == any_(literal(list(digests), ARRAY(Text))))
-        .order_by(variant.c.digest, table.c.ordinal)
+        .order_by(table.c.ordinal, table.c.id)
     ).all()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ARRAY, REAL, ColumnElement, cast, func
+from sqlalchemy import ColumnElement, func
 
 from knowledge import encode, schema
 from knowledge.kernel_features import KERNEL_FEATURE_VERSION, KERNEL_FEATURES
@@ -42,9 +42,9 @@ class Filter:
         """Conditions on ``kernel``."""
         found = [] if self.kernel is None else [is_named(self.kernel)]
         if self.dtype is not None:
-            position = KERNEL_FEATURES.index(self.dtype) + 1  # arrays begin at 1
+            only = encode.vector([name == self.dtype for name in KERNEL_FEATURES], schema.KERNEL_DIMENSIONS)
             found.append(schema.kernel.c.feature_version == KERNEL_FEATURE_VERSION)
-            found.append(cast(schema.kernel.c.features, ARRAY(REAL))[position] > 0)
+            found.append(schema.kernel.c.features.max_inner_product(only) < 0)  # the negative product, says pgvector
         return found
 
     def on_hardware(self) -> list[ColumnElement[bool]]:

@@ -89,6 +89,7 @@ def top(connection: Connection, wanted: Filter, size: str | None, limit: int) ->
         select(lineage.c.agent, lineage.c.speedup, lineage.c.genome_id)
         .join(schema.campaign, schema.campaign.c.id == lineage.c.campaign_id)
         .where(lineage.c.variant_id == times.c.variant_id, schema.campaign.c.hardware_id == times.c.hardware_id)
+        .where(schema.campaign.c.toolchain_id == times.c.toolchain_id)
         .order_by(lineage.c.id.desc())
         .limit(1)
         .lateral("newest")
@@ -99,7 +100,7 @@ def top(connection: Connection, wanted: Filter, size: str | None, limit: int) ->
         .join(newest, true())
         .join(schema.genome, schema.genome.c.id == newest.c.genome_id)
         .where(times.c.rank <= limit)
-        .order_by(times.c.kernel, times.c.label, times.c.device, times.c.toolchain_id, times.c.rank)
+        .order_by(*(times.c[name] for name in ("kernel", "label", "device", "platform", "driver", "compiler", "rank")))
     )
     found = []
     for row in rows:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from evaluator.result import Status
@@ -160,7 +160,8 @@ def _elect(connection: Connection, key: dict[str, int], before_ms: float) -> Non
         select(times.c.variant_id, times.c.best_ms, lineage.c.genome_id, lineage.c.campaign_id, lineage.c.agent)
         .join(lineage, lineage.c.variant_id == times.c.variant_id)
         .join(campaign, campaign.c.id == lineage.c.campaign_id)
-        .where(campaign.c.hardware_id == key["hardware_id"], lineage.c.speedup.is_not(None), ~lineage.c.cached)
+        .where(campaign.c.hardware_id == key["hardware_id"], campaign.c.toolchain_id == key["toolchain_id"])
+        .where(lineage.c.speedup.is_not(None), ~lineage.c.cached)
         .order_by(times.c.best_ms, lineage.c.id)
         .limit(1)
     ).one_or_none()
@@ -172,7 +173,8 @@ def _elect(connection: Connection, key: dict[str, int], before_ms: float) -> Non
     values = {**found._mapping, "baseline_ms": baseline_ms or before_ms}
     fresh = {**values, "updated_at": func.now()}
     statement = insert(table).values(**key, **values)
-    connection.execute(statement.on_conflict_do_update(constraint=table.primary_key, set_=fresh))
+    changed = or_(*(table.c[name] != statement.excluded[name] for name in ("variant_id", "best_ms", "baseline_ms")))
+    connection.execute(statement.on_conflict_do_update(constraint=table.primary_key, set_=fresh, where=changed))
 
 
 def _times(key: dict[str, int]) -> Select[Any]:

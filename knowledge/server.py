@@ -184,6 +184,7 @@ def _grant(connection: Connection, role: str, write: bool, revoke: bool) -> None
         f"{do} CONNECT ON DATABASE {database} {to} {name}",
         f"{do} USAGE ON SCHEMA public {to} {name}",
         f"{do} {rights} ON ALL TABLES IN SCHEMA public {to} {name}",
+        f"{do} {'ALL' if revoke else 'SELECT'} ON ALL SEQUENCES IN SCHEMA public {to} {name}",  # pg_dump reads them
         f"ALTER DEFAULT PRIVILEGES IN SCHEMA public {do} {rights} ON TABLES {to} {name}",
     ):
         connection.exec_driver_sql(statement.replace("%", "%%"))
