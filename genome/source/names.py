@@ -140,6 +140,7 @@ class Names:
         """Declares a pointer into an array: ``array + offset`` for the normaliser to put into its uses."""
         unique = self.declare(name, canonical(ctype)[:-1], True)
         self.pointers[unique] = ctype
+        self.ranks[unique] = self.rank(base)
         value: Expr = Var(base) if offset == Const("0") else Binary("+", Var(base), offset)
         return Decl(unique, ctype, (), value)
 

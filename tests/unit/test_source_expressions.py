@@ -112,6 +112,13 @@ def test_what_is_not_followed_stays_text(body: str) -> None:
     assert {"x", "y", "h"} & {name for stmt in opaque for name in (*stmt.reads, *stmt.writes)}
 
 
+def test_rows_that_a_helper_sees_as_one_array_stay_with_the_helper() -> None:
+    helper = "__device__ void clear(float rows[4][8], int n) { float* all = (float*)rows; all[n] = 0; }"
+    kernel = read("__shared__ float rows[4][8]; clear(rows, n); y[i] = rows[1][2];", helper)
+    assert "clear(&rows[0], n);" in print_kernel(kernel, Target.CUDA)
+    assert {"rows"} <= set(written_names(kernel.body))
+
+
 def test_what_a_call_is_given_may_be_written() -> None:
     kernel = read("int s = 1; float v = 0; y[next(s)] = out(x[i], &v, x); if (s > 3) y[i] = v;")
     assert understood(kernel)
