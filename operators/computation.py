@@ -128,4 +128,4 @@ def _drawn_tile(context: AgentContext, rng: np.random.Generator) -> tuple[Recipe
     return lambda where, genome: register_tile(where, genome, tile), f"register tile {tile.y}x{tile.x}"
 
 
-_GPU_SHAPES = (random_product, random_product, random_by_warps, random_windows, _drawn_tile)
+_GPU_SHAPES = (random_product, random_product, random_product, random_by_warps, random_windows, _drawn_tile)

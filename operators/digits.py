@@ -16,7 +16,7 @@ from operators.base import AgentContext
 from operators.choice import pick
 from operators.product import Digits, Product, product
 
-_TRIES = 20
+_TRIES = 8
 _CUTS = ("threads", "strided", "blocked")
 
 
@@ -40,6 +40,7 @@ def product_of(genome: Genome) -> Product | None:
         fragments="scalar_reads" in kinds,
         bounds=_value(genome, "launch_bounds", "blocks"),
         group=_value(genome, "rasterise", "group"),
+        parts=_value(genome, "split_reduction", "parts"),
     )
 
 
@@ -53,7 +54,8 @@ def varied(context: AgentContext, genome: Genome, rng: np.random.Generator) -> t
         changed = step(shape, rng)
         if changed != shape and changed.sensible:
             moved = product(changed)(context, genome)
-            return None if moved == genome else (moved, note)
+            if set(moved.genes) != set(genome.genes):
+                return moved, note
     return None
 
 
@@ -111,8 +113,9 @@ def _reads(shape: Product, rng: np.random.Generator) -> Product:
 
 
 def _launch(shape: Product, rng: np.random.Generator) -> Product:
-    """Other warps, registers or order of blocks."""
-    name, values = pick(rng, (("warp", (0, 4, 8, 16)), ("bounds", (0, 1, 2, 3)), ("group", (0, 4, 8, 16))))
+    """Other warps, registers, order of blocks, or blocks a sum."""
+    name, values = pick(rng, (("warp", (0, 4, 8, 16)), ("bounds", (0, 1, 2, 3)), ("group", (0, 4, 8, 16)),
+                              ("parts", (0, 0, 4, 16))))  # fmt: skip
     return replace(shape, **{name: int(pick(rng, values))})  # type: ignore[arg-type]
 
 

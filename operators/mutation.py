@@ -12,11 +12,18 @@ from operators.choice import pick, random_gene, weighted_moves
 
 _TRIES = 4  # draws for each genome asked for: most repeats of a small space are over after that
 
+_SELDOM_ON_CPU: Mapping[str, float] = dict.fromkeys(
+    ("warp_tile", "pipeline", "masked_reads", "masked_tile", "register_window", "fused_sums"), 0.1
+)
+"""What answers a GPU's limits: a CPU has no warps, its caches are its shared memory, and its compiler fuses."""
+
 
 def mutated(
     genome: Genome, context: AgentContext, table: Mapping[str, float], generic: float, rng: np.random.Generator
 ) -> Genome | None:
     """The genome with one move drawn by the table, and with a second one half of the time. None if nothing applies."""
+    if context.device.kind != "gpu":
+        table = {**table, **_SELDOM_ON_CPU}
     for step in range(2):
         if step and rng.random() < 0.5:
             break

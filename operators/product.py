@@ -24,7 +24,10 @@ _ELEMENTS = range(8, 129)  # accumulators of a thread: fewer do not pay the copi
 _LAUNCHED = 16  # threads along an axis that a shape leaves as it was launched, as a guess
 _AHEAD = ((0, 2), (0, 2), (0, 1), (2, 0), (3, 0), (4, 0), (0, 0))
 """Asynchronous stages and buffers of copies ahead."""
+_SPLIT = 0.1  # share of shapes whose sums several blocks share: few kernels have too few blocks
 _DEEP = 0.7  # share of shapes along three axes, where there are three: the third one may carry no reuse
+_TAPS = 9  # iterations of the short loops inside, as a guess
+_SUMS = 1600  # of a thread in one strip, all written out: beyond that it is mostly compiled in vain
 _TILES = 48 * 1024 // 4  # elements of 4 bytes that the tiles of a block may take
 
 
@@ -58,6 +61,7 @@ class Product:
         fragments: Values of tiles that several elements use are named, once each.
         bounds: Blocks that shall fit on a multiprocessor; 0 leaves the registers to the compiler.
         group: Rows of blocks that run together; 0 for the launch's order.
+        parts: Blocks that share a sum; 0 for one.
     """
 
     x: Digits
@@ -71,6 +75,7 @@ class Product:
     fragments: bool = True
     bounds: int = 2
     group: int = 0
+    parts: int = 0
 
     @property
     def axes(self) -> dict[str, Digits]:
@@ -87,7 +92,10 @@ class Product:
         edges = across * down // 4 + through if self.z.elements > 1 else across + down
         elements = prod(digits.elements for digits in axes)
         tiles = edges * self.depth * max(self.buffers, self.stages, 1)
-        return threads in _THREADS and elements in _ELEMENTS and tiles <= _TILES
+        sums = elements * self.depth
+        if self.z.elements > 1:  # windows have a name for nearly every read
+            sums = sums // 4 * _TAPS * (2 if self.fragments else 1)
+        return threads in _THREADS and elements in _ELEMENTS and tiles <= _TILES and sums <= _SUMS
 
 
 def product(shape: Product) -> Recipe:
@@ -110,6 +118,8 @@ def product(shape: Product) -> Recipe:
 def _frame(shape: Product) -> list[Want]:
     """Accumulators in registers, the digits of each axis, warps, and the instances inside of the loops."""
     found = [Want("promote"), Want("masked_reads")]
+    if shape.parts:
+        found.append(Want("split_reduction", values={"parts": shape.parts}))
     for role, digits in shape.axes.items():
         if digits.threads:
             found.append(Want("block_shape", role, {"threads": digits.threads}))
@@ -206,6 +216,7 @@ def _flat(rng: np.random.Generator) -> Product:
         fragments=bool(rng.random() < 0.7),
         bounds=int(pick(rng, (0, 1, 2, 2))),
         group=int(pick(rng, (0, 0, 4, 8))),
+        parts=int(pick(rng, (4, 16, 32))) if rng.random() < _SPLIT else 0,
     )
 
 

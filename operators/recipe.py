@@ -23,7 +23,7 @@ SHAPING = frozenset({
     "block_shape", "coarsen_blocked", "coarsen_strided", "grid_stride", "axis_swap", "cooperate", "transpose_tile",
     "warp_tile", "cascade", "two_stages", "privatise", "register_tile", "strip", "unroll", "unroll_jam", "shared_tile",
     "masked_tile", "pipeline", "async_copy", "register_window", "scalar_reads", "keep", "hoist_loads", "early_loads",
-    "tensor_core", "vectorise", "launch_bounds", "rasterise",
+    "tensor_core", "vectorise", "launch_bounds", "rasterise", "split_reduction",
 })  # fmt: skip
 """What makes the shape of a genome; the rest (known sizes, cheaper arithmetic, qualifiers) goes with any shape."""
 

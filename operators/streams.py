@@ -9,10 +9,13 @@ from operators.choice import Want, pick
 from operators.recipe import Recipe, around
 
 
-def gathered(key: str, threads: int, blocks: int, inner: int, strided: int = 1, **values: int) -> Recipe:
+def gathered(
+    key: str, threads: int, blocks: int, inner: int, strided: int = 1, second: int = 0, **values: int
+) -> Recipe:
     """Few blocks that stride over the axis, ``inner`` adjacent elements a thread ``strided`` times, one update a block.
 
-    ``key`` is the transform that makes one update of many, with its ``values``.
+    ``key`` is the transform that makes one update of many, with its ``values``. With ``second``, a launch of as many
+    threads adds up what the blocks found.
     """
     apart = (Want("coarsen_strided", "parallel.x", {"factor": strided}),) if strided > 1 else ()
     return around(
@@ -22,6 +25,7 @@ def gathered(key: str, threads: int, blocks: int, inner: int, strided: int = 1, 
         Want("coarsen_blocked", "parallel.x", {"factor": inner}),
         *apart,
         Want(key, values=values),
+        *((Want("two_stages", values={"threads": second}),) if second else ()),
         Want("register_tile"),
         Want("restrict"),
         Want("vectorise", values={"width": inner}),
@@ -31,7 +35,8 @@ def gathered(key: str, threads: int, blocks: int, inner: int, strided: int = 1, 
 def random_gathered(context: AgentContext, rng: np.random.Generator) -> tuple[Recipe, str]:
     """One update a block where all threads update one address."""
     blocks, inner = int(pick(rng, (2, 4, 8, 16, 32))), int(pick(rng, (4, 4, 8, 16)))
-    shape = gathered("cascade", int(pick(rng, (128, 256, 256, 512))), blocks, inner, int(pick(rng, (1, 1, 2, 4))))
+    threads, strided, second = (int(pick(rng, some)) for some in ((128, 256, 256, 512), (1, 1, 2, 4), (0, 0, 256, 512)))
+    shape = gathered("cascade", threads, blocks, inner, strided, second)
     return shape, f"one update a block, {blocks} blocks a multiprocessor"
 
 

@@ -31,6 +31,7 @@ def by_warps(across: tuple[int, int], down: tuple[int, int], depth: int, stages:
         Want("shared_tile", "read.reused*", {"pad": _EIGHT, "transpose": 0, "width": _EIGHT}),
         Want("async_copy", values={"stages": stages}),
         Want("tensor_core"),
+        Want("vectorise", values={"width": 2}),
         *((Want("rasterise", values={"group": group}),) if group else ()),
         Want("restrict"),
     )
