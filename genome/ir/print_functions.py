@@ -84,8 +84,8 @@ CUDA_ONLY = frozenset(
 BLOCK_WIDE = frozenset({"__syncthreads_or", "__syncthreads_and", "__syncthreads_count"})
 """Functions at which all threads of a block meet."""
 
-LOADS = frozenset({"__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu"})
-"""Functions that read what their argument points to, with a hint for a cache."""
+LOADS = frozenset({"__ldg", "__ldca", "__ldcg", "__ldcs", "__ldlu"})
+"""Functions that read what their argument points to, with a hint for a cache; ``__ldcv`` reads as through volatile."""
 
 OUTPUTS: Mapping[str, str] = {
     "sincosf": "sincos", "sincos": "sincos", "__sincosf": "sincos", "modff": "modf", "modf": "modf",

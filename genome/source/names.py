@@ -58,6 +58,7 @@ class Names:
         ranks: Number of dimensions of arrays with more than one.
         views: Unique name of a pointer that changed type -> where it points to.
         walks: Unique name of a pointer that is set again -> its array, and the variable that holds its offset there.
+        shared: Unique names of variables and arrays that a block shares.
         sees: True if pointers of these two kinds are followed.
         pointees: Unique name of a pointer -> the one variable that it leads to.
         aliases: Unique names of references, pointers and closures that opaque text declares, with what they may reach.
@@ -76,6 +77,7 @@ class Names:
     views: dict[str, Place] = field(default_factory=dict)
     walks: dict[str, tuple[str, str]] = field(default_factory=dict)
     sees: bool = True
+    shared: set[str] = field(default_factory=set)
     pointees: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])

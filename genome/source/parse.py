@@ -32,6 +32,7 @@ from genome.source.moves import set_names, straight_moves
 from genome.source.names import Names, Unsupported
 from genome.source.opaque import OpaqueMaker
 from genome.source.parse_decl import DeclReader
+from genome.source.parse_effect import unasked
 from genome.source.parse_expr import ExprReader
 from genome.source.parse_loop import LoopReader, decimal
 from genome.source.parse_repeat import RepeatReader
@@ -228,7 +229,9 @@ class _Reader:
             case c_ast.EmptyStatement() | c_ast.Pragma():
                 return ()
             case c_ast.Cast(to_type=c_ast.Typename(type=c_ast.TypeDecl(type=c_ast.IdentifierType(names=["void"])))):
-                return ()  # (void)unused;
+                if not isinstance(node.expr, c_ast.ID):  # (void)unused;
+                    unasked(node.expr, self.expr)
+                return ()
         raise Unsupported(type(node).__name__)
 
     def _loop(self, node: c_ast.Node, unroll: int | None) -> Body:
@@ -258,16 +261,17 @@ class _Reader:
 
     def _chain(self, target: Expr, node: c_ast.Assignment) -> Body:
         """``a = b = e``: e goes to b, then b's value to a."""
+        mark = len(self.expr.pending)
         inner = self._assignment(node.rvalue)
         last = inner[-1]
-        if node.op != "=" or not isinstance(last, Assign) or last.op != "=":
-            return (Assign(target, self.expr.read(node.rvalue), node.op),)
-        if isinstance(last.target, Var):
-            return (*inner, Assign(target, last.target))
-        same = infer(target, self.names.types) == infer(last.target, self.names.types) != ""
-        if not same or not isinstance(last.value, Const):
-            return (Assign(target, self.expr.read(node.rvalue)),)
-        return (*inner, Assign(target, last.value))
+        if node.op == "=" and isinstance(last, Assign) and last.op == "=":
+            if isinstance(last.target, Var):
+                return (*inner, Assign(target, last.target))
+            same = infer(target, self.names.types) == infer(last.target, self.names.types) != ""
+            if same and isinstance(last.value, Const):
+                return (*inner, Assign(target, last.value))
+        del self.expr.pending[mark:]  # e is read again: what it does is done once
+        return (Assign(target, self.expr.read(node.rvalue), node.op),)
 
     def _call(self, node: c_ast.FuncCall) -> Body:
         if synchronises(node, self.names):

@@ -56,6 +56,9 @@ def _updated(node: c_ast.Node, expr: ExprReader) -> Expr:
     place = expr.read(node.expr) if address else expr.dereference(node)
     if not isinstance(place, (Var, Index, Member)):
         raise Unsupported("atomic on an expression")
+    node = place.base if isinstance(place, Member) else place
+    if isinstance(node, Var) and node.name in expr.names.types and node.name not in expr.names.shared:
+        raise Unsupported("atomic on a variable of the thread's own")  # nothing else takes it for a place in memory
     return place
 
 

@@ -89,6 +89,7 @@ class DeclReader:
         plain = ctype.removeprefix("const ")
         unique = self.names.declare(name, canonical(plain), bool(dims))
         self.names.ranks[unique] = len(dims)
+        self.names.shared.add(unique)
         self.shared.append(Decl(unique, plain, dims, None, Space.SHARED))
         return ()
 
@@ -124,6 +125,8 @@ class DeclReader:
 
     def _pointer(self, node: c_ast.Decl, ctype: str, dims: tuple[int, ...]) -> Body:
         """A pointer local: kept as ``array + offset`` for the normaliser to put into its uses."""
+        if "volatile" in ctype.split():
+            raise Unsupported("pointer to what changes by itself")
         if not dims and not ctype.endswith("**") and node.name in self.names.moved and self.names.sees:
             return self._walk(node, ctype)
         if dims or ctype.endswith("**") or node.name in self.names.moved:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from pycparser import c_ast
 
-from genome.ir.expr import Const, Expr, Var, base_name
-from genome.ir.stmt import Assign, Decl
+from genome.ir.expr import Call, Cast, Const, Expr, Var, base_name, calls
+from genome.ir.print_functions import PURE
+from genome.ir.stmt import Assign, Decl, ExprStmt
 from genome.ir.types import PLAIN_TYPES, infer
 from genome.source.names import Unsupported
 
@@ -46,6 +47,21 @@ def stepped(node: c_ast.UnaryOp, expr: ExprReader) -> Expr:
     before = _kept(target, f"{target.name}_before", expr)
     expr.pending.append(step)
     return before
+
+
+def unasked(node: c_ast.Node, expr: ExprReader) -> None:
+    """Reads what is evaluated for its effect alone, which is put in front: ``(void)f(x);``, ``(f(x), y)``.
+
+    Raises:
+        Unsupported: As ``assigned``, or if the effect is a part of the expression.
+    """
+    value = expr.read(node)
+    value = value.operand if isinstance(value, Cast) else value
+    if all(call.function in PURE for call in calls(value)):
+        return
+    if expr.put_in is None or not isinstance(value, Call):
+        raise Unsupported("call whose value is dropped")
+    expr.pending.append(ExprStmt(value))
 
 
 def _stored(node: c_ast.Assignment, expr: ExprReader) -> Expr:

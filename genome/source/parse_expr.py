@@ -15,7 +15,7 @@ from genome.source.encode import AUTO, is_constant_name
 from genome.source.folding import size_of
 from genome.source.names import Names, Unsupported, type_name
 from genome.source.parse_call import cuda_call, given_call
-from genome.source.parse_effect import assigned, stepped
+from genome.source.parse_effect import assigned, stepped, unasked
 from genome.source.parse_group import is_group_call, method, place_in_launch, synchronised
 from genome.source.parse_view import ViewReader
 from genome.source.parse_walk import between, led, walk_of
@@ -72,7 +72,9 @@ class ExprReader:
             case c_ast.Assignment():
                 return assigned(node, self)
             case c_ast.ExprList():
-                return [self.read(part) for part in node.exprs][-1]
+                for part in node.exprs[:-1]:
+                    unasked(part, self)
+                return self.read(node.exprs[-1])
         raise Unsupported(type(node).__name__)
 
     def in_place(self, node: c_ast.Node) -> Expr:
