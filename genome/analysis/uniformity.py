@@ -25,6 +25,7 @@ from genome.ir.stmt import (
     Space,
     Stmt,
     VectorLoad,
+    VectorStore,
     expressions,
     flatten,
     writes,
@@ -198,6 +199,9 @@ class Levels:
             case VectorLoad(targets=targets, source=source):
                 for target in targets:
                     self._assign(target, narrowest((control, self.of(source))), source)
+            case VectorStore(values=values):
+                for target, value in zip(writes(stmt), values, strict=True):
+                    self._assign(target, narrowest((control, self.of(value))), value)
             case Opaque(writes=changed, declares=declared, line=line):
                 for name in (*changed, *declared):
                     self._add(name, Uniformity.DIVERGENT, f"set in text on line {line}")

@@ -51,6 +51,8 @@ LEVELS: list[tuple[str, tuple[int, int, int], Uniformity]] = [
     ("int k = 0; for (int q = 0; q < threadIdx.x; q++) k += 1; if (k > m) y[threadIdx.x] = 0.0f;", (64, 1, 1),
      Uniformity.DIVERGENT),
     ("int k = atomicAdd(&y[0], 1.0f) > 2.0f; if (k > m) y[threadIdx.x] = 0.0f;", (64, 1, 1), Uniformity.DIVERGENT),
+    ("float a[4]; *(float4*)a = make_float4(n, threadIdx.x, 0, 0); if (a[1] > m) y[threadIdx.x] = 0.0f;", (64, 1, 1),
+     Uniformity.DIVERGENT),
 ]  # fmt: skip
 
 
