@@ -11,7 +11,7 @@ from sqlalchemy import ARRAY, ColumnElement, Connection, Table, Text, any_, lite
 
 from genome.genes import Genome
 from knowledge import encode, schema
-from knowledge.json_rows import insert_rows
+from knowledge.json_rows import count_again, insert_rows
 from knowledge.optimum import CampaignKeys, Offer, settle_optimum
 from knowledge.records import CampaignRecord, Outcome
 from knowledge.write import campaign_keys, finish_campaign, lineage_row, problem_id, start_campaign
@@ -67,6 +67,7 @@ def record_all(
     insert_rows(connection, schema.lineage, (_lineage(campaign, item, genomes, variants) for item in items))
     rows = [row for item in items for row in _evaluations(keys, item, variants, problems)]
     insert_rows(connection, schema.evaluation, rows)
+    count_again(connection)
     for label, problem in problems.items():
         best = _fastest(items, label)
         if best is not None:

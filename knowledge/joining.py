@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from knowledge import schema
 from knowledge.errors import KnowledgeError
-from knowledge.json_rows import BATCH, insert_rows
+from knowledge.json_rows import BATCH, count_again, insert_rows
 from knowledge.migrate import current
 from knowledge.optimum import elect_again
 
@@ -88,6 +88,7 @@ def join_base(connection: Connection, path: Path) -> tuple[int, int]:
         for name, group in groupby((_row(line, number, path) for number, line in lines), key=lambda item: item[1]):
             while batch := list(islice(group, BATCH)):
                 _take(join, _TABLES[name], [row for _, _, row in batch], batch[0][0])
+    count_again(connection)
     elect_again(connection, join.contested)
     return join.rows, join.fresh
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, or_, select, true
 from sqlalchemy.dialects.postgresql import insert
 
 from evaluator.result import Status
@@ -156,13 +156,19 @@ def _elect(connection: Connection, key: dict[str, int], before_ms: float) -> Non
         )
         .subquery()
     )  # fmt: skip
-    found = connection.execute(
-        select(times.c.variant_id, times.c.best_ms, lineage.c.genome_id, lineage.c.campaign_id, lineage.c.agent)
-        .join(lineage, lineage.c.variant_id == times.c.variant_id)
+    birth = (
+        select(lineage.c.genome_id, lineage.c.campaign_id, lineage.c.agent)
         .join(campaign, campaign.c.id == lineage.c.campaign_id)
-        .where(campaign.c.hardware_id == key["hardware_id"], campaign.c.toolchain_id == key["toolchain_id"])
-        .where(lineage.c.speedup.is_not(None), ~lineage.c.cached)
-        .order_by(times.c.best_ms, lineage.c.id)
+        .where(lineage.c.variant_id == times.c.variant_id, campaign.c.hardware_id == key["hardware_id"])
+        .where(campaign.c.toolchain_id == key["toolchain_id"], lineage.c.speedup.is_not(None), ~lineage.c.cached)
+        .order_by(lineage.c.id)
+        .limit(1)
+        .lateral("birth")  # looked up for the best alone, not for all that are sorted behind it
+    )
+    found = connection.execute(
+        select(times.c.variant_id, times.c.best_ms, birth)
+        .join(birth, true())
+        .order_by(times.c.best_ms, times.c.variant_id)
         .limit(1)
     ).one_or_none()
     table = schema.optimum
