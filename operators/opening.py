@@ -16,7 +16,7 @@ from operators.computation import Tile, register_tile
 from operators.memory_layout import staged_tile, wide_copies
 from operators.product import Digits, Product, product
 from operators.recipe import Recipe, wants
-from operators.rows import kept_rows, shared_rows
+from operators.rows import joined_rows, kept_rows, shared_rows
 from operators.streams import gathered, transposed
 from operators.warps import by_warps
 from operators.windows import windows
@@ -83,6 +83,7 @@ _GPU: tuple[Opening, ...] = (
     Opening("memory_layout", "a row a block, read once", kept_rows(256, 4)),
     Opening("memory_layout", "a row a block of 512, read once", kept_rows(512, 4)),
     Opening("memory_layout", "a row a block of 1024, read once", kept_rows(1024, 4)),
+    Opening("memory_layout", "a row a block, passes joined", joined_rows(256, 4)),
     Opening("parallelism", "a row a warp", shared_rows(32, 4, rows=8)),
     Opening("memory_layout", "a row a warp, read once", kept_rows(32, 4, rows=8)),
     Opening("parallelism", "one update a block", gathered("cascade", 256, 16, 8)),

@@ -66,7 +66,7 @@ ANSWERS: Mapping[Bottleneck, Mapping[str, float]] = {
                             "masked_reads": 1.0},
     Bottleneck.ATOMICS: {
         "cascade": 3.0, "privatise": 3.0, "grid_stride": 2.0, "promote": 2.0, "coarsen_strided": 1.0,
-        "coarsen_blocked": 1.0, "block_shape": 1.0, "warp_aggregate": 1.5,
+        "coarsen_blocked": 1.0, "block_shape": 1.0, "warp_aggregate": 1.5, "two_stages": 1.0,
     },
     Bottleneck.LAUNCH: {"block_shape": 3.0, "coarsen_blocked": 2.0, "coarsen_strided": 2.0, "grid_stride": 2.0,
                         "split_reduction": 2.0},

@@ -23,6 +23,18 @@ def shared_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
     )
 
 
+def joined_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
+    """Rows shared by several threads, a pass less: a maximum or a mean is found together with the sum that needs it."""
+
+    def recipe(context: AgentContext, genome: Genome) -> Genome:
+        whole = compose(genome, (Want("unpeel"),), context.moves) if applies(context, genome, "cooperate") else genome
+        shared = shared_rows(threads, inner, rows)(context, whole)
+        joined = compose(shared, (Want("online"), Want("moments")), context.moves)
+        return genome if joined == shared else joined
+
+    return recipe
+
+
 def kept_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
     """Rows shared by several threads, compiled for the width at which a row stays in registers between its passes."""
 
@@ -41,11 +53,13 @@ def kept_rows(threads: int, inner: int, rows: int = 1) -> Recipe:
 
 
 def random_rows(context: AgentContext, rng: np.random.Generator) -> tuple[Recipe, str]:
-    """A row a warp or a row a block of any width, read once more often than not."""
+    """A row a warp or a row a block of any width, most often read once or with joined passes."""
     threads = int(pick(rng, (32, 64, 128, 256, 256, 512, 512, 1024)))
     rows = int(pick(rng, (1, 1, 2, 4))) if threads > 32 else int(pick(rng, (4, 8, 16)))
     rows = rows if threads * rows <= 1024 else 1
     inner = int(pick(rng, (1, 2, 4, 4, 4)))
-    kept = bool(rng.random() < 0.6)
-    shape = (kept_rows if kept else shared_rows)(threads, inner, rows)
-    return shape, f"{threads} threads a row" + (", read once" if kept else "")
+    kind, note = pick(rng, _KINDS)
+    return kind(threads, inner, rows), f"{threads} threads a row{note}"
+
+
+_KINDS = ((kept_rows, ", read once"), (kept_rows, ", read once"), (joined_rows, ", passes joined"), (shared_rows, ""))

@@ -15,12 +15,12 @@ from genome.lower import lower
 from genome.moves import moves
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target, Variant
-from operators.rows import kept_rows
+from operators.rows import joined_rows, kept_rows
 from operators.warps import by_warps
 
 ROOT = Path(__file__).parents[3]
 LIMITS = DeviceLimits(units=132)
-RECIPES = {"read once": kept_rows(256, 4), "by warps": by_warps((8, 8), (16, 8), 16, 4)}
+RECIPES = {"joined": joined_rows(256, 4), "read once": kept_rows(256, 4), "by warps": by_warps((8, 8), (16, 8), 16, 4)}
 
 
 def composed(folder: str, recipe: str) -> tuple[Genome, Any]:
@@ -34,6 +34,7 @@ def composed(folder: str, recipe: str) -> tuple[Genome, Any]:
 @pytest.mark.parametrize(
     ("folder", "recipe", "key"),
     [("examples/softmax", "read once", "keep"), ("examples/layernorm", "read once", "keep"),
+     ("examples/softmax", "joined", "online"), ("examples/layernorm", "joined", "moments"),
      ("benchmarks/genomes/half_gemm", "by warps", "tensor_core")],
 )  # fmt: skip
 def test_a_composite_applies_as_a_whole(folder: str, recipe: str, key: str) -> None:
@@ -46,7 +47,7 @@ def test_a_composite_applies_as_a_whole(folder: str, recipe: str, key: str) -> N
 @pytest.mark.parametrize(
     ("folder", "recipe"),
     [("examples/gemv", "read once"), ("examples/gelu", "read once"), ("examples/matmul", "by warps"),
-     ("examples/softmax", "by warps")],
+     ("examples/softmax", "by warps"), ("examples/gemv", "joined"), ("examples/matmul", "joined")],
 )  # fmt: skip
 def test_elsewhere_it_is_left_out(folder: str, recipe: str) -> None:
     assert composed(folder, recipe)[0] == Genome()
