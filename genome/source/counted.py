@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from genome.ir.expr import Binary, Call, Const, Expr, Select, Unary, integer
+from genome.ir.expr import Binary, Call, Cast, Const, Expr, Select, Unary, integer
 from genome.ir.types import infer, join
 from genome.source.names import Unsupported
 
 _MAX_SIMULATED = 4096
 _HALF = frozenset({"int", "unsigned int"})
+_NEVER_BELOW = frozenset({"unsigned int", "unsigned long", "unsigned long long", "size_t"})
 _HOLDS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "!=": int.__ne__}
 _FOLDED = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__, "/": int.__floordiv__}
 _NEXT = {"+": int.__add__, "-": int.__sub__, "<<": int.__lshift__, ">>": int.__rshift__}
@@ -34,23 +35,30 @@ def literal(expr: Expr) -> int | None:
     return expr.value if isinstance(expr, Const) else None
 
 
-def turns(first: Expr, op: str, bound: Expr, step: str, by: Expr, types: Mapping[str, str]) -> Expr:
+def turns(first: Expr, op: str, bound: Expr, step: str, by: Expr, ctype: str, types: Mapping[str, str]) -> Expr:
     """How often ``for (i = first; i op bound; i = i step by)`` turns.
 
     Args:
-        first: First value; its type is that of i.
+        first: First value.
         op: One of ``< <= > >= !=``.
         bound: Invariant.
         step: One of ``+ - << >>``.
         by: Invariant; the number of bits of a shift.
+        ctype: Canonical type of i.
         types: Type of each name.
 
     Raises:
         Unsupported: If there is no formula.
     """
-    known = _simulated(literal(first), op, literal(bound), step, literal(by))
+    compared = join(ctype, infer(bound, types))
+    least = 0 if compared in _NEVER_BELOW else -(2**31)
+    if any(value is not None and value < least for value in (literal(first), literal(bound))):
+        raise Unsupported("loop")
+    known = _simulated(literal(first), op, literal(bound), step, literal(by), least)
     if known is not None:
         return integer(known)
+    if compared != join(infer(first, types), infer(bound, types)):
+        first = Cast(ctype, first)  # as a literal of another type than i it would compare otherwise
     amount = literal(by)
     if amount is not None and amount <= 0:
         raise Unsupported("loop")
@@ -67,14 +75,14 @@ def at_turn(first: Expr, step: str, by: Expr, turn: Expr) -> Expr:
     return change if step == "+" and first == Const("0") else Binary(step, first, change)
 
 
-def _simulated(first: int | None, op: str, bound: int | None, step: str, by: int | None) -> int | None:
-    """The number of turns where all of it is constant and they are not many."""
+def _simulated(first: int | None, op: str, bound: int | None, step: str, by: int | None, least: int) -> int | None:
+    """The number of turns where all of it is constant, they are not many, and nothing goes round below ``least``."""
     if first is None or bound is None or by is None or by <= 0:
         return None
     value, count = first, 0
     while _HOLDS[op](value, bound):
         value, count = _NEXT[step](value, by), count + 1
-        if count > _MAX_SIMULATED or abs(value) >= 2**31:
+        if count > _MAX_SIMULATED or not least <= value < 2**31:
             return None
     return count
 

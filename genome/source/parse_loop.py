@@ -137,7 +137,7 @@ class LoopReader:
         return (*before, loop, *(_last(each, count) for each in variables if each.outside.ends))
 
     def _turns(self, main: _Inside, op: str, bound: Expr) -> Expr:
-        return turns(main.first, op, bound, main.step, main.by, self._kinds())
+        return turns(main.first, op, bound, main.step, main.by, main.outside.ctype, self._kinds())
 
     def _kept(self, found: Sequence[_Inside]) -> tuple[tuple[Decl, ...], list[_Inside]]:
         """The first values as variables that stay the same while the loop runs, as far as they are no literals."""

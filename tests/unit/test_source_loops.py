@@ -13,6 +13,7 @@ from genome.ir.kernel import Kernel
 from genome.ir.print_source import print_kernel
 from genome.ir.stmt import Loop, Opaque, flatten
 from genome.source.frontend import parse_kernel
+from genome.source.verbatim import verbatim_kernel
 from genome.variant import Target
 
 FORMS = [
@@ -36,6 +37,21 @@ FORMS = [
     "int i = a; for (int t = 0; t < 2; t++) { while (i < b) { h = h * 31 + i; i += s; } i -= 5; }",
     "unsigned long long i = a; for (; i < b; i += s) h = h * 31 + (int)i;",
 ]
+
+UNSIGNED = [
+    "for (unsigned i = 5; i > -1; i--) h = h * 31 + i;",
+    "for (unsigned i = 5; i > b; i--) h = h * 31 + i;",
+    "for (unsigned i = 9; i > b; i -= 2) h = h * 31 + i;",
+    "for (unsigned i = 9; i > 0 && i < 20; i -= 2) h = h * 31 + i;",
+    "for (unsigned i = 7; i >= b; i--) h = h * 31 + i;",
+    "for (size_t i = 7; i > b; i--) h = h * 31 + i;",
+    "for (unsigned i = -1; i; i >>= 1) h = h * 31 + i;",
+    "for (unsigned i = 0x80000000; i > 3; i /= 4) h = h * 31 + i;",
+    "for (unsigned i = a; i < 9u; i++) h = h * 31 + i;",
+    "for (long long i = -3; i < b; i += s) h = h * 31 + (int)i;",
+    "for (int i = 5; i > -3u; i--) h = h * 31 + i;",
+]
+"""Comparisons that take what is below zero for a large number."""
 
 
 def simulated(form: int, a: int, b: int, s: int) -> int:
@@ -169,3 +185,24 @@ def test_text_that_needs_a_variable_of_loops_finds_it_declared() -> None:
     kernel = parsed("int i; for (i = 0; i < b; i++) { if (h > 9) break; asm(); h += i; }")
     printed = print_kernel(kernel, Target.CUDA)
     assert printed.index("int i;") < printed.index("for (i = 0;")
+
+
+def test_unsigned_comparisons_mean_what_the_text_says() -> None:
+    """Against the text itself, which the device's compiler reads."""
+    cases = [(a, b, s) for a in (-2, 0, 5) for b in (-7, -1, 1, 6, 8) for s in (1, 3)]
+    body = "\n".join(
+        f"{{ int h = 0; {form} out[t * {len(UNSIGNED)} + {number}] = h; }}" for number, form in enumerate(UNSIGNED)
+    )
+    source = f"""__global__ void k(const int* first, const int* last, const int* by, int* out, int n) {{
+        int t = blockIdx.x * blockDim.x + threadIdx.x;
+        if (t < n) {{ const int a = first[t], b = last[t], s = by[t]; {body} }} }}"""
+    columns = [np.array(column, np.int32) for column in zip(*cases, strict=True)]
+    found, expected = (
+        run(
+            print_kernel(read(source, "k"), Target.OPENCL),
+            [*columns, np.full(len(cases) * len(UNSIGNED), -1, np.int32)],
+        )
+        for read in (parse_kernel, verbatim_kernel)
+    )
+    wrong = {UNSIGNED[at % len(UNSIGNED)] for at in np.flatnonzero(found != expected)}
+    assert not wrong
