@@ -127,6 +127,8 @@ def _plan(kernel: Kernel, var: str, context: Context) -> _Plan | Refusal:
     reduction, ctype = reductions[0], types[reductions[0].name]
     if not context.assumptions.reassociation and not reduction.exact(ctype):
         return Refusal(f"the sum in {reduction.name} would be reordered", "assume.reassociation")
+    if _reads_stored(before, loop, reduction):
+        return Refusal("the loop reads what is stored in front of it")
     seen = effects(before)
     if not context.assumptions.no_alias and (seen.reads or seen.stores):
         return Refusal("memory in front of the loop may be the buffers that it reads or fills", "assume.no_alias")
@@ -174,12 +176,15 @@ def _surroundings(kernel: Kernel, before: Body, loop: Loop) -> Refusal | None:
     seen = effects((*_values(before), loop))
     if seen.opaque or seen.calls or seen.barriers or any(store.array not in private for store in seen.stores):
         return Refusal("the loop, or what stands in front of it, does more than compute values")
-    carried = carried_scalars(loop.body)
-    needed = tuple(stmt for stmt in _values(before) if not (isinstance(stmt, Decl) and stmt.name in carried))
-    stored = {store.array for store in effects(before).stores}
-    if stored & {read.array for read in effects((*needed, loop)).reads}:
-        return Refusal("the loop reads what is stored in front of it")
     return None
+
+
+def _reads_stored(before: Body, loop: Loop, reduction: Reduction) -> bool:
+    """True if the first launch would read what the second one stores: what a sum starts from is left to the second."""
+    own = reduction.name if not reduction.idempotent else None
+    needed = tuple(stmt for stmt in _values(before) if not (isinstance(stmt, Decl) and stmt.name == own))
+    stored = {store.array for store in effects(before).stores}
+    return bool(stored & {read.array for read in effects((*needed, loop)).reads})
 
 
 def _values(before: Body) -> Body:

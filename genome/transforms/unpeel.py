@@ -13,7 +13,7 @@ from genome.ir.kernel import Kernel
 from genome.ir.poly import poly
 from genome.ir.print_source import name_types
 from genome.ir.rewrite_stmt import with_bodies
-from genome.ir.stmt import Assign, Body, Decl, If, Loop, LoopRole, Stmt, flatten, written_names
+from genome.ir.stmt import Assign, Body, Decl, If, Loop, LoopRole, Stmt, expressions, flatten, written_names
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 
 
@@ -114,21 +114,30 @@ def _locals(body: Body) -> set[str]:
 def _combined(body: Body, values: dict[str, Expr]) -> list[tuple[str, Expr]] | None:
     """(scalar, what an iteration combines into it), its locals written out; None for a body of another shape."""
     found: list[tuple[str, Expr]] = []
+    unused: set[str] = set()  # their values may read what was not read before
     for stmt in body:
+        unused -= {name for expr in expressions(stmt) for name in names(expr)}
         if isinstance(stmt, Decl) and stmt.init is not None and not stmt.dims:
             values = {**values, stmt.name: substitute(stmt.init, values)}
+            unused.add(stmt.name)
             continue
         update = _update(stmt)
         if update is None or update[0] in values:
             return None
+        unused -= set(names(update[1]))
         found.append((update[0], _settled(substitute(update[1], values))))
-    return found
+    return None if unused else found
 
 
 def _update(stmt: Stmt) -> tuple[str, Expr] | None:
     """(scalar, value) of an update that is known to be a maximum, a minimum or a mask."""
     if isinstance(stmt, If) and len(stmt.then) == 1 and isinstance(stmt.then[0], Assign) and not stmt.orelse:
-        stmt = stmt.then[0]
+        guarded, condition = stmt.then[0], stmt.condition
+        # Any other condition may read what the iteration in front of the loop must not.
+        compares = isinstance(condition, Binary) and {condition.left, condition.right}
+        if guarded.op != "=" or compares != {guarded.target, guarded.value}:
+            return None
+        stmt = guarded
     if not isinstance(stmt, Assign) or not isinstance(stmt.target, Var):
         return None
     scalar: Expr = stmt.target
