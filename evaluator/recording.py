@@ -11,6 +11,7 @@ import gzip
 import json
 import lzma
 import math
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+LEAST_MS, MOST_MS = 1e-9, 1e12
+"""Shorter or longer is no time: tuners write such numbers (1e20, say) for a failure."""
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 
 
@@ -45,7 +48,7 @@ class Recording:
     device: str
     names: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
-    table: NDArray[np.int16]
+    table: NDArray[np.int32]
     times_ms: NDArray[np.float64]
     failures: tuple[str, ...]
     problem_size: tuple[int, ...] = ()
@@ -108,11 +111,11 @@ def read_json(path: Path) -> Any:
     """
     opener = OPENERS.get(path.suffix, open)
     try:
-        with opener(path, "rt", encoding="utf-8") as file:  # type: ignore[operator]
+        with opener(path, "rt", encoding="utf-8-sig") as file:  # type: ignore[operator]
             return json.loads(file.read())
     except json.JSONDecodeError as error:
         raise RecordingError(f"{path}:{error.lineno}:{error.colno}: no valid JSON: {error.msg}") from None
-    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError, RecursionError) as error:
         raise RecordingError(f"{path}: cannot be read: {error}") from None
 
 
@@ -169,14 +172,15 @@ def recording_of(
     """A space from its lines: (values in the order of the names, time in ms, what failed). Repeated lines are left out.
 
     Raises:
-        RecordingError: If nothing in it has a time, or no parameter varies.
+        RecordingError: If names cannot be told apart, nothing in it has a time, or no parameter varies.
     """
+    _check_names(names)
     seen: list[dict[str, int]] = [{} for _ in names]
     rows: dict[tuple[int, ...], tuple[float, str]] = {}
     for values, time, failure in lines:
         key = tuple(known.setdefault(_text(value), len(known)) for known, value in zip(seen, values, strict=True))
-        good = not failure and isinstance(time, (int, float)) and math.isfinite(time) and time > 0
-        rows.setdefault(key, (float(time), "") if good else (math.nan, failure or f"a time of {time!r}"))
+        good = not failure and _is_time(time)
+        rows.setdefault(key, (float(time), "") if good else (math.nan, failure or f"a time of {str(time)[:40]}"))
     if not any(math.isfinite(time) for time, _ in rows.values()):
         raise RecordingError("no configuration has a time")
     kept = [k for k, known in enumerate(seen) if len(known) > 1]
@@ -187,11 +191,23 @@ def recording_of(
         device,
         tuple(names[k] for k in kept),
         tuple(tuple(seen[k]) for k in kept),
-        np.array(list(rows), dtype=np.int16)[:, kept],
+        np.array(list(rows), dtype=np.int32)[:, kept],
         np.array([time for time, _ in rows.values()]),
         tuple(failure for _, failure in rows.values()),
         problem_size,
     )
+
+
+def _check_names(names: Sequence[Any]) -> None:
+    for name in names:
+        if not isinstance(name, str) or not name or "=" in name:
+            raise RecordingError(f"expected names of parameters, with no '=' in them (values follow it), got {name!r}")
+    if len(set(names)) < len(names):
+        raise RecordingError(f"expected each parameter once, got {', '.join(names)}")
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST_MS <= value <= MOST_MS
 
 
 def _text(value: Any) -> str:

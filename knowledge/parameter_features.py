@@ -12,15 +12,19 @@ Array = NDArray[np.float64]
 
 MOST_ALIGNED = 7.0
 """log2 of the largest alignment that hardware cares about: 128."""
+MOST_WORDS = 32
+"""Words of a parameter that have a column each."""
+MOST = 1e150
+"""Numbers beyond this are words: their differences would not be finite."""
 
 
-def parameter_columns(values: Sequence[Sequence[str]], table: NDArray[np.int16]) -> Array:
+def parameter_columns(values: Sequence[Sequence[str]], table: NDArray[np.int32]) -> Array:
     """Features in 0..1, shape (configurations, columns).
 
     A numeric parameter gives its value (in log2 where all are positive) and, where its values are integers that are not
     all powers of two, the largest power of two that divides them: warps, banks and cache lines reward those. Words give
-    a column each, two words one. All positive numeric parameters of more than two values together give the log2 of
-    their product, since threads of a block and elements of a tile are such products.
+    a column each, two words one; many give their order of appearance. All positive numeric parameters of more than two
+    values together give the log2 of their product, since threads of a block and elements of a tile are such products.
 
     Args:
         values: The values of each parameter, as text.
@@ -32,8 +36,7 @@ def parameter_columns(values: Sequence[Sequence[str]], table: NDArray[np.int16])
     for k, texts in enumerate(values):
         numbers = _numbers(texts)
         if numbers is None:
-            words = range(1, 2) if len(texts) == 2 else range(len(texts))
-            columns += [(table[:, k] == word).astype(np.float64) for word in words]
+            columns += _words(len(texts), table[:, k])
             continue
         scaled = np.log2(numbers) if (numbers > 0).all() else _spread(numbers)
         columns.append(_unit(scaled)[table[:, k]])
@@ -48,12 +51,20 @@ def parameter_columns(values: Sequence[Sequence[str]], table: NDArray[np.int16])
     return np.stack(columns, axis=1)
 
 
+def _words(count: int, column: NDArray[np.int32]) -> list[Array]:
+    if count > MOST_WORDS:
+        return [column / (count - 1.0)]
+    return [(column == word).astype(np.float64) for word in (range(1, 2) if count == 2 else range(count))]
+
+
 def _numbers(texts: Sequence[str]) -> Array | None:
+    """The numbers; None where there are words, numbers beyond all measure, or two that are one (1 and 1.0)."""
     try:
         numbers = np.array([float(text) for text in texts])
     except ValueError:
         return None
-    return numbers if np.isfinite(numbers).all() else None
+    usable = (np.abs(numbers) <= MOST).all() and len(np.unique(numbers)) == len(numbers)
+    return numbers if usable else None
 
 
 def _spread(numbers: Array) -> Array:
@@ -74,4 +85,5 @@ def _alignment(numbers: Array) -> Array | None:
 
 
 def _unit(column: Array) -> Array:
-    return np.asarray((column - column.min()) / np.ptp(column))
+    """From 0 to 1; all 0 where the logarithms of different numbers are one."""
+    return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))

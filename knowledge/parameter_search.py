@@ -33,6 +33,8 @@ EVERY = 5
 """Measurements between two looks at the length scales, and steps of such a look."""
 STEPS = 24
 FIRST_STEPS = 72
+MOST = 250
+"""Measurements that the model learns from: half of them the best, half the newest. Its cost grows with their cube."""
 GOOD_SHARE = 0.6
 """Times beyond this quantile are pulled in: how slow the slow ones are does not matter."""
 PULL = 0.25
@@ -53,7 +55,7 @@ class ParameterSearch:
     def __init__(
         self,
         values: Sequence[Sequence[str]],
-        table: NDArray[np.int16],
+        table: NDArray[np.int32],
         rng: np.random.Generator,
         history: Sequence[Array] = (),
     ) -> None:
@@ -67,12 +69,16 @@ class ParameterSearch:
         self._recalls = 0
         self._looked = 0  # measurements at the last look at the length scales
         self._taken = np.zeros(len(table), dtype=bool)
+        self._told: set[int] = set()
         self._measured: list[int] = []
         self._logs: list[float] = []
 
     def tell(self, row: int, time: float | None) -> None:
-        """Learns the time of a configuration, in any unit; None if it failed."""
+        """Learns the time of a configuration, in any unit; None if it failed. The first that is told counts."""
+        if row in self._told:
+            return
         self._taken[row] = True
+        self._told.add(row)
         self._measured.append(row)
         self._logs.append(math.nan if time is None else math.log(time))
 
@@ -90,8 +96,9 @@ class ParameterSearch:
             return self._recalled(free)
         if count < (FIRST if self._history is None else FIRST_AFTER_RECALL) or np.isfinite(self._logs).sum() < 3:
             return self._far(free)
-        targets, deviation = self._targets()
-        inputs = self._inputs(self._measured, deviation)
+        known = self._instructive()
+        targets, deviation = _targets(np.array(self._logs)[known])
+        inputs = self._inputs(np.array(self._measured)[known], deviation)
         if not self._looked or count >= self._looked + EVERY:
             steps = STEPS if self._looked else FIRST_STEPS
             self._kernel = improved(self._kernel, inputs, targets, self._rng, steps)
@@ -129,24 +136,22 @@ class ParameterSearch:
         apart = self._columns[some][:, None, :] - self._columns[self._measured][None, :, :]
         return int(some[np.argmax((apart * apart).sum(2).min(1))])
 
-    def _targets(self) -> tuple[Array, float]:
-        """Logarithms of times with mean 0 and deviation 1, and the deviation that they had.
-
-        The slow ones are pulled in; a failure counts as the slowest.
-        """
-        logs = np.array(self._logs)
-        pulled = _pulled(logs)
-        deviation = max(float(pulled.std()), 1e-9)
-        return (pulled - pulled.mean()) / deviation, deviation
+    def _instructive(self) -> NDArray[np.intp]:
+        """Numbers of the measurements that the model learns from."""
+        count = len(self._measured)
+        if count <= MOST:
+            return np.arange(count)
+        return np.union1d(self._fastest()[: MOST // 2], np.arange(count - MOST // 2, count))
 
     def _candidates(self, free: NDArray[np.intp]) -> NDArray[np.intp]:
-        near = {row for parent in self._best() for row in self._neighbours(parent) if not self._taken[row]}
+        parents = [self._measured[number] for number in self._fastest()[:PARENTS]]
+        near = {row for parent in parents for row in self._neighbours(parent) if not self._taken[row]}
         drawn = self._rng.choice(free, min(SAMPLE, len(free)), replace=False)
         return np.unique(np.append(drawn, np.array(sorted(near), dtype=np.intp)))
 
-    def _best(self) -> list[int]:
-        order = np.argsort(np.nan_to_num(self._logs, nan=math.inf), kind="stable")
-        return [self._measured[index] for index in order[:PARENTS]]
+    def _fastest(self) -> NDArray[np.intp]:
+        """Numbers of the measurements, the fastest first and failures last."""
+        return np.argsort(np.nan_to_num(self._logs, nan=math.inf), kind="stable")
 
     def _neighbours(self, row: int) -> list[int]:
         own = tuple(map(int, self._table[row]))
@@ -164,6 +169,16 @@ def expected_improvement(mean: Array, spread: Array, best: float) -> Array:
     distance = (best - mean) / spread
     density = np.exp(-0.5 * distance * distance) / math.sqrt(2.0 * math.pi)
     return np.asarray((best - mean) * ndtr(distance) + spread * density)
+
+
+def _targets(logs: Array) -> tuple[Array, float]:
+    """Logarithms of times with mean 0 and deviation 1, and the deviation that they had.
+
+    The slow ones are pulled in; a failure counts as the slowest.
+    """
+    pulled = _pulled(logs)
+    deviation = max(float(pulled.std()), 1e-9)
+    return (pulled - pulled.mean()) / deviation, deviation
 
 
 def _pulled(logs: Array) -> Array:

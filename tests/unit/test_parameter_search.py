@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.recording import Recording, read_recording
-from knowledge.gaussian_process import JITTER, Kernel, condition, improved, matern
+from evaluator.recording import Recording, read_recording, recording_of
+from knowledge.gaussian_process import JITTER, Kernel, Posterior, condition, improved, matern
 from knowledge.parameter_features import parameter_columns
 from knowledge.parameter_search import ParameterSearch, expected_improvement
 
@@ -61,7 +61,7 @@ def test_expected_improvement_is_the_mean_of_draws() -> None:
 
 def test_columns_are_value_alignment_word_and_product() -> None:
     values = (("16", "24", "32", "48"), ("1", "2", "4"), ("plain", "wide"), ("a", "b", "c"), ("0", "1"))
-    table = np.array([[0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [2, 2, 0, 2, 0], [3, 0, 1, 0, 1]], dtype=np.int16)
+    table = np.array([[0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [2, 2, 0, 2, 0], [3, 0, 1, 0, 1]], dtype=np.int32)
     columns = parameter_columns(values, table)
     first = [0.0, math.log2(1.5) / math.log2(3), 1.0 / math.log2(3), 1.0]
     aligned = [0.5, 0.0, 1.0, 0.5]  # 16, 8, 32, 16
@@ -126,3 +126,67 @@ def test_a_space_of_failures_ends_in_none_of_them_being_repeated(tiles: Recordin
         rows.append(row)
         search.tell(row, None)
     assert len(set(rows)) == 20
+
+
+def test_only_the_first_time_of_a_configuration_counts(tiles: Recording) -> None:
+    once, twice = (ParameterSearch(tiles.values, tiles.table, np.random.default_rng(0)) for _ in range(2))
+    for row in range(20):
+        once.tell(row, float(row + 1))
+        for time in (float(row + 1), 0.001, None):
+            twice.tell(row, time)
+    assert [once.next() for _ in range(5)] == [twice.next() for _ in range(5)]
+
+
+ODD = {
+    "one that is another": ("1", "1.0", "1e0", "2", "3"),
+    "no difference in logarithms": (
+        "9007199254740992",
+        "9007199254740994",
+        "9007199254740996",
+        "9007199254740998",
+        "1",
+    ),
+    "beyond all measure": ("1e300", "-1e308", "1e308", "0", "1" + "0" * 400),
+    "no numbers": ("nan", "inf", "-inf", "None", ""),
+    "signs": ("-2", "-1", "0", "1", "2"),
+    "words": ("a b", "a=b", "[1, 2]", "{}", "\n"),
+}
+
+
+@pytest.mark.parametrize("texts", ODD.values(), ids=list(ODD))
+@pytest.mark.filterwarnings("error")
+def test_odd_values_are_searched_like_any(texts: tuple[str, ...]) -> None:
+    lines = [((text, y), 1.0 + abs(k - 3) + y, "") for k, text in enumerate(texts) for y in range(8)]
+    odd = recording_of("k", "d", ["x", "y"], lines)
+    assert np.isfinite(parameter_columns(odd.values, odd.table)).all()
+    assert curve(odd, 0, len(odd))[-1] == 1.0
+
+
+@pytest.mark.filterwarnings("error")
+def test_equal_times_and_one_parameter_are_searched_like_any() -> None:
+    equal = recording_of("k", "d", ["x"], [((x,), 2.0, "") for x in range(40)])
+    assert curve(equal, 0, 40).tolist() == [1.0] * 40
+
+
+def test_thousands_of_words_take_one_column() -> None:
+    words = recording_of("k", "d", ["x"], [((f"w{x}",), 1.0, "") for x in range(5000)])
+    columns = parameter_columns(words.values, words.table)
+    assert columns.shape == (5000, 1) and len(np.unique(columns)) == 5000
+
+
+def test_what_it_learns_from_is_bounded_and_holds_the_best(tiles: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+
+    def counted(kernel: Kernel, inputs: np.ndarray, targets: np.ndarray) -> Posterior:
+        counts.append((len(targets), len(inputs), float(targets.min())))
+        return condition(kernel, inputs, targets)
+
+    monkeypatch.setattr("knowledge.parameter_search.condition", counted)
+    monkeypatch.setattr("knowledge.parameter_search.MOST", 30)
+    search = ParameterSearch(tiles.values, tiles.table, np.random.default_rng(0))
+    for row in range(90):
+        search.tell(row, 1.0 if row == 3 else 10.0 + row % 7)
+    assert search.next() is not None
+    ((targets, inputs, least),) = counts
+    assert 15 <= targets <= 30 and inputs == targets
+    assert least < -2.0, "the outlier at the very beginning is still known"

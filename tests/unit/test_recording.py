@@ -6,13 +6,14 @@ import gzip
 import json
 import lzma
 import math
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evaluator.recording import Recording, RecordingError, read_recording, times_elsewhere
+from evaluator.recording import Recording, RecordingError, read_recording, recording_of, times_elsewhere
 
 TILES = Path(__file__).parents[1] / "data" / "spaces" / "tiles.json"
 NAMES = ("block_size_x", "block_size_y", "tile", "mode")
@@ -85,6 +86,12 @@ def test_formats_and_compressions_tell_the_same(tmp_path: Path) -> None:
         ('{"params": {"x": [1, 2]}, "rows": [[1, "bad", 2.0], [2, "bad", 1.0]]}', "no configuration has a time"),
         ('{"params": {"x": [1]}, "rows": [[1, "ok", 2.0]]}', "no parameter has more than one value"),
         ('{"results": []}', "no configuration has a time"),
+        ('{"params": {"x": [1, 2]}, "rows": [[1, "ok", true], [2, "ok", 0]]}', "no configuration has a time"),
+        ('{"params": {"x=1": [1, 2]}, "rows": [[1, "ok", 2.0], [2, "ok", 1.0]]}', "no '=' in them"),
+        ('{"params": [7], "rows": [[1, "ok", 2.0], [2, "ok", 1.0]]}', "expected names of parameters"),
+        ('{"params": ["x", "x"], "rows": [[1, 1, "ok", 2.0], [2, 1, "ok", 1.0]]}', "each parameter once, got x, x"),
+        ("[" * 100_000, "cannot be read"),
+        ('{"params": {"x": [1]}, "rows": [[1, "ok", ' + "9" * 5000 + "]]}", "cannot be read"),
     ],
 )  # fmt: skip
 def test_what_is_no_recording_is_refused_with_its_place(text: str, wanted: str, tmp_path: Path) -> None:
@@ -103,6 +110,39 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
             read_recording(tmp_path / "space.json.xz")
     with pytest.raises(RecordingError, match="cannot be read"):
         read_recording(tmp_path / "none.json")
+
+
+def test_bytes_that_changed_on_the_way_are_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(TILES.read_bytes())
+    changed = [whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :] for at in range(10, len(whole) - 8, 11)]
+    for data in changed:
+        (tmp_path / "space.json.gz").write_bytes(data)
+        with pytest.raises(RecordingError):
+            read_recording(tmp_path / "space.json.gz")
+    with pytest.raises(zlib.error):  # the kind that no OSError is was among them
+        for data in changed:
+            try:
+                gzip.decompress(data)
+            except (OSError, EOFError):
+                continue
+
+
+def test_a_byte_order_mark_is_no_part_of_the_data(tmp_path: Path) -> None:
+    (tmp_path / "space.json").write_text(TILES.read_text(), encoding="utf-8-sig")
+    assert told(read_recording(tmp_path / "space.json")) == told(read_recording(TILES))
+
+
+@pytest.mark.parametrize("time", [0, -1.0, math.nan, math.inf, 1e20, 1e308, 1e-308, 10**400, True, None, "1.0", [1.0]])
+def test_what_no_kernel_can_have_taken_counts_as_a_failure(time: Any) -> None:
+    recording = recording_of("k", "d", ["x"], [((1,), 2.0, ""), ((2,), time, "")])
+    assert np.isnan(recording.times_ms).tolist() == [False, True]
+    assert recording.failures[0] == "" and recording.failures[1].startswith("a time of ")
+
+
+def test_a_parameter_may_have_a_hundred_thousand_values() -> None:
+    recording = recording_of("k", "d", ["x"], [((value,), 1.0 + value, "") for value in range(100_000)])
+    assert recording.configuration(99_999) == {"x": "99999"}
+    assert recording.rows[(99_999,)] == 99_999
 
 
 def test_times_of_another_recording_are_found_by_their_parameters(tmp_path: Path) -> None:
