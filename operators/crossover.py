@@ -10,8 +10,9 @@ import numpy as np
 from genome.genes import Gene, Genome
 from operators.base import AgentContext, Parent, Proposal
 from operators.mutation import batch
+from operators.recipe import SHAPING
 
-_ALONE = frozenset({"coarsen_blocked", "coarsen_strided", "register_tile", "vectorise"})
+_TILE = frozenset({"coarsen_blocked", "coarsen_strided", "register_tile", "vectorise"})
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,17 @@ class Crossover:
 
         def make() -> tuple[Genome, str] | None:
             mate = mates[int(rng.integers(len(mates)))]
-            return exchange(context.parent.genome, mate.genome, rng), "exchange"
+            together = SHAPING if context.device.kind == "gpu" else _TILE
+            return exchange(context.parent.genome, mate.genome, rng, together), "exchange"
 
         return batch(self.name, context, make, parents=2)
 
 
-def exchange(first: Genome, second: Genome, rng: np.random.Generator) -> Genome:
+def exchange(first: Genome, second: Genome, rng: np.random.Generator, together: frozenset[str] = _TILE) -> Genome:
     """Genes of both by (transform, site): each key is drawn from one of the two parents.
 
-    A key that only one parent has is kept with that parent's half chance. Half of the time, tile genes (coarsening and
-    what needs it) come from one parent as a whole, because a mixed tile is often none.
+    A key that only one parent has is kept with that parent's half chance. Half of the time, the genes of the transforms
+    that go ``together`` (a tile, or a whole shape) come from one parent as a whole: a mixed tile is often none.
     """
     whole = bool(rng.random() < 0.5)
     tile_from_first = bool(rng.random() < 0.5)
@@ -45,7 +47,7 @@ def exchange(first: Genome, second: Genome, rng: np.random.Generator) -> Genome:
     theirs = {gene.key: gene for gene in second.genes}
     child: list[Gene] = []
     for key in dict.fromkeys((*mine, *theirs)):
-        take_first = tile_from_first if whole and key[0] in _ALONE else bool(rng.random() < 0.5)
+        take_first = tile_from_first if whole and key[0] in together else bool(rng.random() < 0.5)
         gene = (mine if take_first else theirs).get(key)
         if gene is not None:
             child.append(gene)

@@ -183,3 +183,13 @@ def test_nearest_value() -> None:
 def test_compose_sees_sites_that_earlier_genes_made(bench: Any) -> None:
     wants = (Want("register_tile"), Want("coarsen_blocked", "parallel.x", {"factor": 8}), Want("register_tile"))
     assert compose(Genome(), wants, bench.space).genes == (WIDE, JAM)
+
+
+def test_genes_that_go_together_come_from_one_parent_half_of_the_time() -> None:
+    tall = Gene.of("block_shape", Y, threads=4)
+    whole = frozenset(("coarsen_blocked", "register_tile", "block_shape"))
+    first, second = Genome((WIDE, TALL, JAM, tall)), Genome((UNROLL,))
+    children = [exchange(first, second, np.random.default_rng(seed), whole) for seed in range(60)]
+    kept = [sum(gene in child.genes for gene in first.genes) for child in children]
+    assert kept.count(4) + kept.count(0) > 20
+    assert set(kept) - {0, 4}
