@@ -19,7 +19,7 @@ from genome.source.names import Unsupported, type_name
 if TYPE_CHECKING:
     from genome.source.parse_expr import ExprReader
 
-_SIGNS = ({"int", "unsigned int"}, {"long long", "unsigned long long"})
+_SIGN = {"int", "unsigned int"}
 
 
 def cuda_call(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr | None:
@@ -44,7 +44,7 @@ def _atomic(name: str, args: Sequence[c_ast.Node], expr: ExprReader) -> Expr:
         pointer, ctype = pointer.expr, canonical(type_name(pointer.to_type, expr.names.mangled)).removesuffix("*")
     place = _updated(pointer, expr)
     own = infer(place, expr.names.types)
-    if ctype and ctype != own and {ctype, own} not in _SIGNS:
+    if ctype and ctype != own and {ctype, own} != _SIGN:
         raise Unsupported("atomic on other bits")
     call = Call(name, (Unary("&", place), *(expr.read(arg) for arg in args[1:])))
     return Cast(ctype, call) if ctype and ctype != own else call

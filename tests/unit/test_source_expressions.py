@@ -103,6 +103,7 @@ def test_wide_accesses_are_those_of_the_array() -> None:
     "Node node; keep(&node, y); y[i] = 1;",  # what is kept there leads to memory
     "y[i] = unknown(i, y);",  # nothing is known of it
     "atomicMax((unsigned*)&h[i], 1u);",  # another order of the same bits
+    "__shared__ long long s[4]; atomicAdd((unsigned long long*)&s[h[i]], 1ull);",  # there is none for the other sign
     "y[i] = __syncthreads_or(i);",
 ])  # fmt: skip
 def test_what_is_not_followed_stays_text(body: str) -> None:
