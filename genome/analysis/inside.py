@@ -28,12 +28,27 @@ def always_inside(access: Index, scope: Scope, spec: KernelSpec) -> tuple[Holds,
         scope: Of the kernel, its axes still open.
         spec: Gives the array's extents and the sizes that are tuned.
     """
-    arg = spec.arg(access.array)
-    if arg is None or arg.is_scalar or len(access.subscripts) != 1:
+    if len(access.subscripts) != 1:
         return None
     index = Poly(poly(scope.resolve(access.subscripts[0])).terms)
-    below = never_negative(index, scope)
-    above = never_negative(variable(_EXTENT) - constant(1) - index, scope)
+    return span_inside(access.array, index, index, scope, spec)
+
+
+def span_inside(array: str, first: Poly, last: Poly, scope: Scope, spec: KernelSpec) -> tuple[Holds, ...] | None:
+    """Conditions on sizes under which all elements from ``first`` to ``last`` are inside an array; None as above.
+
+    Args:
+        array: A parameter.
+        first: Lowest index, in terms of names that the scope leaves as they are.
+        last: Highest index, likewise.
+        scope: Of the kernel.
+        spec: Gives the array's extents and the sizes that are tuned.
+    """
+    arg = spec.arg(array)
+    if arg is None or arg.is_scalar:
+        return None
+    below = never_negative(first, scope)
+    above = never_negative(variable(_EXTENT) - constant(1) - last, scope)
     if below is None or above is None:
         return None
     extent = SizeExpr(" * ".join(f"({axis})" for axis in arg.shape))

@@ -34,7 +34,7 @@ from genome.ir.stmt import (
 from genome.transforms.base import ALL_TARGETS, MOST_PAD, Context, Params, Phase, Refusal
 from genome.transforms.nests import sure_reads
 from genome.transforms.thread_id import with_thread_id
-from genome.transforms.tile_copy import Tile, cooperative_copy, is_copy
+from genome.transforms.tile_copy import Tile, cooperative_copy, is_copy, stored_ahead
 
 
 class MaskedTile:
@@ -121,7 +121,7 @@ def _planned(kernel: Kernel, array: str, no_alias: bool) -> _Plan:
     body = _computation(whole)
     if holds_barrier(whole) and not any(is_copy(stmt) for stmt in whole):
         raise _Refused("the region holds a barrier of its own")
-    _refuse_effects(kernel, body, array, no_alias)
+    _refuse_effects(kernel, body, array, region, no_alias)
     reads = _reads(body, array)
     if not reads:
         raise _Refused(f"nothing in the region reads {array} under a mask")
@@ -227,16 +227,15 @@ def _uniform(kernel: Kernel, around: tuple[Loop, ...]) -> set[str]:
     return uniform
 
 
-def _refuse_effects(kernel: Kernel, body: Body, array: str, no_alias: bool) -> None:
+def _refuse_effects(kernel: Kernel, body: Body, array: str, region: Loop | None, no_alias: bool) -> None:
     seen = effects(body)
     if seen.opaque or seen.calls:
         raise _Refused("the region holds an atomic or statements that the engine does not see into")
     if array in written_names(kernel.body):
         raise _Refused(f"{array} is written by the kernel")
-    pointers = {param.name for param in kernel.params if param.pointer}
-    stored = [access.array for access in seen.stores if access.array in pointers]
+    stored = stored_ahead(kernel, region)
     if stored and not no_alias:
-        raise _Refused(f"{stored[0]} is written in the region and may overlap {array}", "assume.no_alias")
+        raise _Refused(f"{stored} is written before the copies and may overlap {array}", "assume.no_alias")
     for stmt in flatten(body):
         if isinstance(stmt, If | Repeat) and _reads((stmt,), array):
             raise _Refused(f"{array} is read under a condition of another statement")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from genome.analysis.corners import corners_inside
 from genome.analysis.effects import effects, element_type, holds_barrier
 from genome.analysis.footprint import UNIT, Box, FootprintError, Range, footprint, loop_range, union
 from genome.genes import ParamValue, Site
@@ -33,7 +34,7 @@ from genome.transforms.base import ALL_TARGETS, MOST_PAD, Context, Params, Phase
 from genome.transforms.nests import sure_reads
 from genome.transforms.sites import read_arrays
 from genome.transforms.thread_id import with_thread_id
-from genome.transforms.tile_copy import Tile, cooperative_copy, is_copy
+from genome.transforms.tile_copy import Tile, cooperative_copy, is_copy, stored_ahead
 
 _WIDTHS = (1, 2, 4, 8)
 
@@ -43,10 +44,11 @@ class SharedTile:
 
     The region is the innermost strip-mined loop that holds the reads, else the whole body (a stencil's halo). Legal if
     every subscript is affine with non-negative strides in the thread, instance and strip variables; the rest of it and
-    all control around the region is uniform in the block; the array is not written, and nothing written in the region
-    may overlap it. Blocks that are not whole run the guarded tail. Parameters: ``pad`` elements added to a row against
-    bank conflicts; ``transpose`` stores a two-dimensional tile the other way round; ``width`` adjacent elements that a
-    thread copies at once (``vectorise`` of the array, and of the tile, then makes one access of them).
+    all control around the region is uniform in the block; the array is not written, nothing written before the region
+    or in it may overlap it, and corners of the box that no read meets lie inside of it. Blocks that are not whole run
+    the guarded tail. Parameters: ``pad`` elements added to a row against bank conflicts; ``transpose`` stores a
+    two-dimensional tile the other way round; ``width`` adjacent elements that a thread copies at once (``vectorise`` of
+    the array, and of the tile, then makes one access of them).
     Source: Wolf and Lam, "A data locality optimizing algorithm", PLDI 1991 (reuse); the footprint is a lattice box.
     """
 
@@ -79,7 +81,11 @@ class SharedTile:
         plan = _plan(kernel, site.label, context.assumptions.no_alias)
         if isinstance(plan, Refusal):
             return plan
-        return None if plan.in_groups(width) else Refusal(f"rows of the tile are not groups of {width} elements")
+        if not plan.in_groups(width):
+            return Refusal(f"rows of the tile are not groups of {width} elements")
+        if corners_inside(kernel, site.label, plan.box, plan.offsets, context.spec) is None:
+            return Refusal(f"corners of the tile, which nothing reads, may lie outside of {site.label}")
+        return None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
         """Stages the array."""
@@ -87,7 +93,8 @@ class SharedTile:
         assert isinstance(plan, _Plan)
         staging = _Staging(kernel, site.label, context.assumptions.no_alias)
         layout = int(params.get("pad", 0)), bool(params.get("transpose", 0)), int(params.get("width", 1))
-        return staging.apply(plan, *layout)
+        inside = corners_inside(kernel, site.label, plan.box, plan.offsets, context.spec)
+        return staging.apply(plan, *layout).require(*inside or ())
 
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
@@ -143,7 +150,7 @@ class _Staging:
         body = self._computation(whole)
         if holds_barrier(whole) and not any(is_copy(stmt) for stmt in whole):
             raise _Refused("the region holds a barrier of its own")
-        self._refuse_effects(body)
+        self._refuse_effects(body, region)
         reads = self._reads(body)
         if not reads:
             raise _Refused(f"nothing in the region reads {self.array}")
@@ -202,16 +209,15 @@ class _Staging:
         found = set(names(decl.init)) if decl.init is not None else set()
         return decl.name in threads or bool(found & threads) or any(name.startswith("threadIdx") for name in found)
 
-    def _refuse_effects(self, body: Body) -> None:
+    def _refuse_effects(self, body: Body, region: Loop | None) -> None:
         seen = effects(body)
         if seen.opaque or seen.calls:
             raise _Refused("the region holds an atomic or statements that the engine does not see into")
         if self.array in written_names(self.kernel.body):
             raise _Refused(f"{self.array} is written by the kernel")
-        pointers = {param.name for param in self.kernel.params if param.pointer}
-        stored = [access.array for access in seen.stores if access.array in pointers]
+        stored = stored_ahead(self.kernel, region)
         if stored and not self.no_alias:
-            raise _Refused(f"{stored[0]} is written in the region and may overlap {self.array}", "assume.no_alias")
+            raise _Refused(f"{stored} is written before the copies and may overlap {self.array}", "assume.no_alias")
         for stmt in flatten(body):
             if isinstance(stmt, If) and self._reads((stmt,)):
                 raise _Refused(f"{self.array} is read under a condition: the copy might read out of bounds")

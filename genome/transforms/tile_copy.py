@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from math import prod
 
 from genome.analysis.footprint import Box
+from genome.analysis.touches import touches
 from genome.ir.expr import Binary, Const, Expr, Index, Select, Var, integer
 from genome.ir.kernel import Kernel
 from genome.ir.poly import poly, variable
-from genome.ir.stmt import Assign, Decl, If, Loop, LoopRole, Stmt
+from genome.ir.stmt import Assign, Decl, If, Loop, LoopRole, Stmt, flatten
 from genome.transforms.nests import NameSource
 from genome.transforms.thread_id import block_threads
 
@@ -105,3 +106,18 @@ def _decode(element: Expr, sizes: Sequence[int]) -> list[Expr]:
         digits.append(digit if position == 0 else Binary("%", digit, integer(size)))
         width *= size
     return digits[::-1]
+
+
+def stored_ahead(kernel: Kernel, region: Loop | None) -> str:
+    """An argument to which a thread may store before another one copies a tile at the head of the region; else empty.
+
+    Behind the region a barrier has ended the copies. The whole of what stands around it may come before them again.
+
+    Args:
+        kernel: The kernel.
+        region: The loop in whose turns the tile is copied; None for the whole body.
+    """
+    holding = (at for at, stmt in enumerate(kernel.body, 1) if any(part == region for part in flatten((stmt,))))
+    end = next(holding, len(kernel.body))
+    pointers = frozenset(param.name for param in kernel.params if param.pointer)
+    return min(touches(kernel.body[:end], pointers).written, default="")

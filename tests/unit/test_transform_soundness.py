@@ -68,3 +68,50 @@ def test_parts_of_a_loop_do_not_read_what_only_the_second_launch_stores(body: st
 def test_the_iteration_that_a_loop_takes_in_reads_nothing_new(turn: str, taken: bool) -> None:
     spec = row("float s = a[0]; for (int k = 1; k < m; k++) { " + turn + " } y[i] = s;")
     assert (not reason(spec, gene("unpeel", "k"))) is taken
+
+
+STRIPPED = "for (int k = 0; k < m; k++) s += a[i * m + k];"
+
+
+@pytest.mark.parametrize(("before", "after", "taken"), [
+    ("", "y[i] = s;", True),  # behind the last barrier
+    ("y[i] = 1.0f;", "y[i] = s;", False),  # another thread may copy the element before its own one has stored it
+    ("for (int t = 0; t < 4; t++) {", "y[i] = s; }", False),  # the copies come by again
+    ("for (int t = 0; t < 4; t++) {", "} y[i] = s;", True),
+])  # fmt: skip
+def test_a_copy_waits_for_no_store_of_another_thread(before: str, after: str, taken: bool) -> None:
+    body = f"float s = 0.0f; {before} {STRIPPED} {after}"
+    genes = gene("strip", "k", factor=16), gene("shared_tile", "a", pad=0, transpose=0, width=1)
+    assert ("may overlap a" not in reason(row(body, no_alias=False), *genes)) is taken
+    assert reason(row(body), *genes) == ""
+
+
+PLANE = """
+__global__ void f(const float* a, float* y, int w, int h) {{
+  int x = blockIdx.x * blockDim.x + threadIdx.x;
+  int z = blockIdx.y * blockDim.y + threadIdx.y;
+  if ({}) y[z * w + x] = {};
+}}
+"""
+STAR = "a[z * w + x - 1] + a[z * w + x + 1] + a[(z - 1) * w + x] + a[(z + 1) * w + x]"
+SQUARE = STAR + " + a[(z - 1) * w + x - 1] + a[(z + 1) * w + x + 1]"
+
+
+@pytest.mark.parametrize(("guard", "value", "extent", "taken"), [
+    ("x > 0 && x < w - 1 && z > 0 && z < h - 1", STAR, "w * h", True),
+    ("x >= 1 && x < w && z > 0 && z < h - 1", STAR, "w * h", False),  # one behind the last element
+    ("x >= 1 && x < w && z > 0 && z < h - 1", STAR, "w * h + 1", True),
+    ("x < w - 1 && z > 0 && z < h - 1", STAR, "w * h", False),  # one in front of the first
+    ("x < w && z > 0 && z < h - 1", STAR, "w * h + 8", False),
+    ("x < w && z > 0 && z < h - 1", SQUARE, "w * h + 1", True),  # these corners are read
+])  # fmt: skip
+def test_a_tile_around_a_star_stays_inside_of_its_array(guard: str, value: str, extent: str, taken: bool) -> None:
+    args = (ArgSpec("a", "float32", Role.IN, (SizeExpr(extent),)),
+            ArgSpec("y", "float32", Role.INOUT, (SizeExpr("w * h"),)),
+            ArgSpec("w", "int32", value=SizeExpr("w")), ArgSpec("h", "int32", value=SizeExpr("h")))  # fmt: skip
+    launch = LaunchSpec((16, 8, 1), (SizeExpr("w"), SizeExpr("h")))
+    spec = KernelSpec("f", PLANE.format(guard, value), "f", args, launch, (ProblemSize((("w", 64), ("h", 48))),),
+                      assumptions=Assumptions(no_alias=True))  # fmt: skip
+    found = reason(spec, gene("shared_tile", "a", pad=0, transpose=0, width=1))
+    assert (found == "") is taken
+    assert taken or "corners" in found
