@@ -10,7 +10,6 @@ from evaluator.cuda.compile import language_options
 from evaluator.cuda.headers import header_folders
 from evaluator.cuda.nvrtc import Nvrtc, NvrtcMissing
 from genome.ir.print_source import print_kernel
-from genome.source.errors import SourceError
 from genome.source.frontend import parse_kernel
 from genome.source.headers import needed_headers
 from genome.source.verbatim import verbatim_kernel
@@ -172,9 +171,3 @@ __global__ void k(const Span<float*> s, Flag<true>, int, float*, unsigned) { s.d
         ("s", "Span<float*>", False), ("unnamed_1", "Flag<true>", False), ("unnamed_2", "int", False),
         ("unnamed_3", "float", True), ("unnamed_4", "unsigned int", False),
     ]  # fmt: skip
-
-
-def test_rows_of_an_array_parameter_are_refused() -> None:
-    with pytest.raises(SourceError) as caught:
-        parse_kernel("__device__ void f(float*);\n__global__ void k(float a[4][8]) {\n  f(a[1]);\n}", "k", path="k.cu")
-    assert str(caught.value).startswith("k.cu:3: a row of the array parameter 'a' is used")

@@ -27,7 +27,7 @@ BRANCH = "the statement behind a loop that an early return leaves is laid out in
 OTHER_ORDER = {
     "matmul/kernel:matmul": AXES, "kernels/matmul_ta:gemm_tn": AXES, "kernels/rows:softmax_in_place": AXES,
     "kernels/triangle:prefix": AXES, "source/transpose:transpose": AXES,
-    "source/opaque:steps": BRANCH,
+    "source/opaque:steps": BRANCH, "kernels/long_sums:farthest": AXES, "kernels/totals:dot": AXES,
 }  # fmt: skip
 """Kernels with the same instructions in another order, and why."""
 
@@ -35,6 +35,7 @@ OTHER_WORK = {
     "kernels/untidy:tiled": "shared arrays are aligned to 16 bytes: the compiler loads several elements at once",
     "kernels/uncounted:sparse_row": "a return out of the loop leaves it with a flag, which is asked for behind it",
     "conv3x3/kernel:conv3x3": "`if (outside) continue;` becomes `if (inside) {...}`: or of opposite comparisons",
+    "kernels/row_norms:norms": "a loop over the grid counts its turns: the compiler forms addresses of each anew",
     "source/softmax:softmax": "pointers to a row go into their uses: addresses are formed at the access",
     "source/stencil:jacobi": "two guards become one: a bound fewer is computed, a branch fewer taken",
 }
@@ -132,6 +133,8 @@ def floating(code: list[str]) -> Counter[str]:
 def test_round_trip_gives_the_same_ptx(name: str) -> None:
     path, entry, template = KERNELS[name]
     text = path.read_text()
+    if re.search(r"#include <cuda_[bf]", text):
+        pytest.skip("the headers of 16-bit floats come with CUDA, not with the wheel")
     kernel = parse_kernel(text, entry, path=str(path), template_args=template)
     assert not kernel.verbatim
     instance = f"{entry}<{','.join(template)}>" if template else entry
