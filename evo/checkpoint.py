@@ -52,6 +52,8 @@ def resume(parts: Parts, campaign: int, state: SearchState) -> float:
     """
     for stored in parts.memory.outcomes(campaign):
         _take_over(stored, parts, state)
+        if parts.guide is not None:
+            parts.guide.tell(stored.genome, None if stored.speedup is None else math.log2(stored.speedup))
     data = parts.memory.load_state(campaign, KEY)
     return _restore(data, state) if data else 0.0
 

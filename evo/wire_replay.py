@@ -13,11 +13,11 @@ from evaluator.recording import Recording, read_recording, times_elsewhere
 from evaluator.replay import ReplayEvaluator
 from evo.campaign_replay import PREFIX, recorded_space
 from evo.campaign_types import Campaign
-from evo.contract import contract
 from evo.guide import Guide
 from evo.memory import Memory, NoMemory
 from evo.parts import Parts, Pipeline
 from evo.recorded import SIZE, RecordedSpace
+from evo.recorded_import import recording_token
 from genome.transforms.qualifiers import Macro
 from knowledge.features import device_features, kernel_record, size_features
 from knowledge.parameter_search import ParameterSearch
@@ -102,5 +102,5 @@ def assemble_replay(
         device_features=device_features(evaluator.device),
         size_features=(size_features(space.spec, SIZE),),
         pipeline=Pipeline(1, 1),
-        contract=contract(campaign),
+        contract=str(recording_token(recording, space.name)),  # another recording's times are not reused
     )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,9 +17,12 @@ from evaluator.recording import read_recording
 from evo.campaign import CampaignError, load_campaign
 from evo.campaign_replay import recorded_space
 from evo.campaign_types import Overrides
-from evo.engine import run_campaign
+from evo.engine import evolve, run_campaign
+from evo.memory import NoMemory
+from evo.progress import SilentObserver
 from evo.recorded import RecordedSpace
-from evo.result import CampaignResult
+from evo.result import CampaignResult, StopReason
+from evo.wire_replay import assemble_replay
 from genome.genes import Gene, Genome
 from genome.variant import Rejection, Variant
 
@@ -68,6 +74,28 @@ def test_a_run_finds_the_optimum_and_repeats_bit_for_bit(campaign_file: Path) ->
     assert len({variant for variant, _, _ in steps(first)}) == 40, "nothing is measured twice"
     other = run_campaign(load_campaign(campaign_file, Overrides(seed=4)))
     assert steps(other) != steps(first)
+
+
+def test_a_resumed_run_knows_what_was_measured(campaign_file: Path, bench: Any) -> None:
+    campaign, memory = load_campaign(campaign_file), bench.memory_type()
+    space = recorded_space(read_recording(TILES), campaign.name)
+    polls = itertools.count()
+    parts = assemble_replay(campaign, space, memory)
+    cut = evolve(campaign, parts, observer=SilentObserver(), stop=lambda: next(polls) > 60)
+    assert cut.stop is StopReason.INTERRUPTED and 12 < cut.counts.evaluations < 40
+    told = assemble_replay(campaign, space, memory)
+    whole = evolve(campaign, told, observer=SilentObserver(), resume=True)
+    assert steps(whole)[: len(steps(cut))] == steps(cut)
+    assert whole.counts.evaluations == len({variant for variant, _, _ in steps(whole)}) == 40
+    assert whole.counts.duplicates == 0, "the model proposes nothing that it was told of"
+
+
+def test_another_recording_of_the_kernel_gives_no_times_away(campaign_file: Path, space: RecordedSpace) -> None:
+    campaign = load_campaign(campaign_file)
+    same = recorded_space(read_recording(TILES), "tiles")
+    slower = replace(same, recording=replace(same.recording, times_ms=2.0 * same.recording.times_ms))
+    first, again, other = (assemble_replay(campaign, one, NoMemory()).contract for one in (space, same, slower))
+    assert first == again != other
 
 
 def test_the_command_writes_figures_and_no_kernel(campaign_file: Path) -> None:
