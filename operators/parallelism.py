@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from genome.genes import Gene, Genome
 from operators.base import AgentContext, MoveLike, Proposal
-from operators.choice import random_gene, wanted_gene
+from operators.choice import Want, compose, random_gene, wanted_gene
 from operators.mutation import batch, mutated
 from operators.recipe import redrawn
 from operators.rows import random_rows
@@ -29,6 +30,7 @@ TABLE: Mapping[str, float] = {
 }  # fmt: skip
 """Weights of the single moves; a transform at 0 is another agent's business."""
 GENERIC = 0.5
+_UNBOUND = 256  # threads of a block that all registers of a thread always suffice for (65536 / 255)
 
 
 _GPU_SHAPES = (random_rows, random_gathered)
@@ -54,9 +56,9 @@ class Parallelism:
                     return shaped
             if draw < 0.5:
                 genome = block_shape(context, context.parent.genome, rng)
-                return None if genome is None else (genome, "block shape")
+                return None if genome is None else (fitting(context, genome), "block shape")
             moved = mutated(context.parent.genome, context, TABLE, GENERIC, rng)
-            return None if moved is None else (moved, "geometry move")
+            return None if moved is None else (fitting(context, moved), "geometry move")
 
         return batch(self.name, context, make)
 
@@ -79,6 +81,15 @@ def block_shape(context: AgentContext, genome: Genome, rng: np.random.Generator)
         genome = genome.with_gene(_threads(move, bits, rng))
         left -= bits
     return genome
+
+
+def fitting(context: AgentContext, genome: Genome) -> Genome:
+    """The genome with a bound on its registers, where many threads hold a register tile each: the file has to do."""
+    threads = prod(int(gene.values["threads"]) for gene in genome.genes if gene.transform == "block_shape")
+    if context.device.kind != "gpu" or threads <= _UNBOUND or genome.find("register_tile") is None:
+        return genome
+    bounded = genome.find("launch_bounds") is not None
+    return genome if bounded else compose(genome, (Want("launch_bounds", values={"blocks": 1}),), context.moves)
 
 
 def _threads(move: MoveLike, bits: int, rng: np.random.Generator) -> Gene:

@@ -23,6 +23,7 @@ from operators.base import AgentContext, Parent
 from operators.choice import Want, compose
 from operators.digits import product_of, varied
 from operators.local_search import LocalSearch
+from operators.parallelism import Parallelism
 from operators.product import Digits, Product, product, random_product
 from operators.recipe import Recipe, known_sizes, redrawn
 from operators.rows import random_rows, shared_rows
@@ -89,6 +90,19 @@ def test_steps_of_a_product_stay_whole(get: Any) -> None:
     assert len(legal) >= 0.8 * len(variants)
     assert not [variant.skipped for variant in legal if variant.skipped]
     assert all(kept in step.genes and product_of(step) is not None for step, _ in steps)
+
+
+def test_large_blocks_of_register_tiles_bound_their_registers() -> None:
+    """Without a bound, 1024 threads of 96 registers are more than a multiprocessor has."""
+    _, context = kernel("nbody")
+    parent = Parent(windows(128, 8, 4, 2)(context, Genome()), "v", 3.0)
+    rng = np.random.default_rng(0)
+    drawn = [p.genome for _ in range(30) for p in Parallelism().propose(replace(context, parents=(parent,)), rng)]
+    large = [genome for genome in drawn if genome.find("register_tile") and genome.find("block_shape", "i")
+             and int(genome.find("block_shape", "i").values["threads"]) > 256]  # fmt: skip
+    assert large
+    assert all(genome.find("launch_bounds") for genome in large)
+    assert not all(genome.find("launch_bounds") for genome in drawn)
 
 
 def test_what_is_no_product_has_no_digits() -> None:
