@@ -12,6 +12,8 @@ from genome.ir.types import INTEGER_TYPES, infer
 from genome.source.names import Names
 
 _FLAGS = {"return": "left", "break": "ended", "continue": "skipped"}
+UNSEEN = "opaque"
+"""Kind of a jump inside of opaque text."""
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 
 

@@ -26,7 +26,7 @@ from genome.source.barriers import synchronises
 from genome.source.encode import OPAQUE, Encoded
 from genome.source.escapes import escapes
 from genome.source.inline import MAX_TOKENS, Inliner, out_of_order
-from genome.source.jumps import Jump, jumps, settle, structure
+from genome.source.jumps import UNSEEN, Jump, jumps, settle, structure
 from genome.source.loops import loop_variables
 from genome.source.moves import set_names, straight_moves
 from genome.source.names import Names, Unsupported
@@ -140,7 +140,7 @@ class _Reader:
         parts = [(node, self._item(node, unroll)) for node, unroll in _with_pragmas(nodes)]
         rest = deque[Stmt]()
         for node, part in reversed(parts):
-            own = tuple(stmt for stmt in part if stmt != Jump("opaque"))  # no loop is left for it to leave
+            own = tuple(stmt for stmt in part if stmt != Jump(UNSEEN))  # no loop is left for it to leave
             if not jumps(own):
                 rest.extendleft(reversed(own))
                 continue
@@ -286,7 +286,7 @@ class _Reader:
 
     def _opaque_with_jumps(self, node: c_ast.Node) -> Body:
         declared = self.decl.missing(node)
-        return (*declared, self.opaque.node(node), *((Jump("opaque"),) if escapes(node) else ()))
+        return (*declared, self.opaque.node(node), *((Jump(UNSEEN),) if escapes(node) else ()))
 
 
 def _placed(body: Body, node: c_ast.Node) -> Body:

@@ -9,7 +9,7 @@ from pycparser import c_ast
 from genome.ir.expr import Const, Expr, Var
 from genome.ir.stmt import Assign, Body, Break, Decl, If, Opaque, Repeat, flatten
 from genome.source.inline import out_of_order
-from genome.source.jumps import Jump, holds, jumps, negate, settle, turned
+from genome.source.jumps import UNSEEN, Jump, holds, jumps, negate, settle, turned
 from genome.source.names import Names, Unsupported
 from genome.source.parse_expr import ExprReader
 from genome.source.waiting import waits
@@ -55,7 +55,7 @@ class RepeatReader:
                 raise Unsupported("loop")
             body = settle(body, _CONTINUE, self.names)
             step = self._items(node.next) if isinstance(node, c_ast.For) else ()
-        if any(isinstance(stmt, Opaque) for stmt in (*before, *ahead, *step)):
+        if any(isinstance(stmt, Opaque) for stmt in (*before, *ahead, *step)) or holds(body, UNSEEN):
             raise Unsupported("loop")
         if isinstance(node, c_ast.DoWhile) and _is(condition, "0", "false"):
             return settle(body, _BREAK, self.names)  # a block that is left early

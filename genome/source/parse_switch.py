@@ -10,7 +10,7 @@ from pycparser import c_ast
 from genome.ir.expr import Binary, Expr, Var
 from genome.ir.stmt import Body, Decl, If, Space
 from genome.ir.types import INTEGER_TYPES, infer
-from genome.source.jumps import settle
+from genome.source.jumps import UNSEEN, holds, settle
 from genome.source.names import Names, Unsupported
 from genome.source.parse_expr import ExprReader
 
@@ -65,7 +65,10 @@ class SwitchReader:
             found += case.stmts or []
             if _ends(found):
                 break
-        return settle(self.block(c_ast.Compound(found), ""), "break", self.names)
+        body = self.block(c_ast.Compound(found), "")
+        if holds(body, UNSEEN):
+            raise Unsupported("switch")  # text in it may leave it
+        return settle(body, "break", self.names)
 
     def _test(self, chosen: str, case: c_ast.Node) -> Expr:
         label = self.expr.in_place(case.expr)

@@ -185,3 +185,17 @@ def test_barriers_inside() -> None:
     np.testing.assert_array_equal(run(kernel).reshape(-1, 32), np.maximum.accumulate(start, axis=1))
     facts = analyse(kernel, block=(32, 1, 1))
     assert len(facts.barriers) == 5 and all(barrier.reached.holds for barrier in facts.barriers)
+
+
+@pytest.mark.parametrize("block", [
+    "do { LEAVE y[i] = 5; } while (0);",
+    "switch (i & 3) { case 0: LEAVE y[i] = 5; break; default: y[i] = 6; }",
+    "switch (i & 3) { default: y[i] = 6; case 2: { LEAVE } y[i] = 5; }",
+])  # fmt: skip
+@pytest.mark.parametrize("leave", ["if (i > 3 && (s = 4)) break;", "if (i > 3 && (s = 4)) { s = 1; break; }"])
+def test_text_that_may_leave_a_block_stays_in_it(block: str, leave: str) -> None:
+    source = f"""__global__ void k(int* y) {{
+        int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0; {block.replace("LEAVE", leave)} y[i] += s; }}"""
+    texts = [stmt.text for stmt in flatten(parse_kernel(source, "k").body) if isinstance(stmt, Opaque)]
+    assert texts
+    assert all(text.startswith(("do", "switch")) for text in texts if "break" in text)
