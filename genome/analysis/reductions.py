@@ -34,11 +34,14 @@ class Reduction:
         name: The scalar.
         operator: ``+ * & | ^``, ``max`` or ``min``.
         function: The call that computes a maximum or minimum; empty for a comparison.
+        takes_nan: True for a comparison that takes what is not known to be smaller (larger): what is no number, too,
+            and the next value instead of that, so that the order shows.
     """
 
     name: str
     operator: str
     function: str = ""
+    takes_nan: bool = False
 
     @property
     def idempotent(self) -> bool:
@@ -47,7 +50,7 @@ class Reduction:
 
     def exact(self, ctype: str) -> bool:
         """True if the order of combination cannot change the result."""
-        return self.operator in ("max", "min") or ctype in INTEGER_TYPES
+        return (self.operator in ("max", "min") and not self.takes_nan) or ctype in INTEGER_TYPES
 
     def identity(self, ctype: str) -> Expr:
         """What a partial result starts from."""
@@ -150,7 +153,7 @@ def _written_out(name: str, value: Expr) -> tuple[Reduction, tuple[Expr, ...]] |
         case Select(Binary(op, left, right), then, other) if scalar in (then, other):
             new = other if then == scalar else then
             kind = _comparison(op, left, right, scalar, new, then == scalar)
-            return None if kind is None else (Reduction(name, kind), (new,))
+            return None if kind is None else (Reduction(name, kind, takes_nan=then == scalar), (new,))
     return None
 
 

@@ -115,3 +115,19 @@ def test_a_tile_around_a_star_stays_inside_of_its_array(guard: str, value: str, 
     found = reason(spec, gene("shared_tile", "a", pad=0, transpose=0, width=1))
     assert (found == "") is taken
     assert taken or "corners" in found
+
+
+@pytest.mark.parametrize(("update", "taken"), [
+    ("s = fmaxf(s, a[i * m + k]);", True),
+    ("if (a[i * m + k] > s) s = a[i * m + k];", True),
+    ("s = a[i * m + k] < s ? a[i * m + k] : s;", True),
+    ("s = a[i * m + k] < s ? s : a[i * m + k];", False),  # takes NaN, and the next value instead of it
+    ("s = s > a[i * m + k] ? s : a[i * m + k];", False),
+    ("s = s <= a[i * m + k] ? s : a[i * m + k];", False),
+])  # fmt: skip
+def test_an_extreme_that_takes_what_is_no_number_keeps_its_order(update: str, taken: bool) -> None:
+    body = "float s = 0.0f; for (int k = 0; k < m; k++) { " + update + " } y[i] = s;"
+    found = reason(row(body), gene("split_reduction", "k", parts=4))
+    assert (found == "") is taken
+    assert taken or "reordered" in found
+    assert reason(row(body, reassociation=True), gene("split_reduction", "k", parts=4)) == ""
