@@ -44,16 +44,25 @@ def is_base(path: Path) -> bool:
 def export_base(connection: Connection, path: Path) -> int:
     """Writes every row, as of one moment; the file appears when it is complete. Returns the number of rows."""
     connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-    partial, count = path.with_name(f".{path.stem}.partial{path.suffix}"), 0
-    with _opened(partial, "wt") as file:
-        print(json.dumps({"format": FORMAT, "revision": current(connection)}), file=file)
-        for name, table in _TABLES.items():
-            key = ", ".join(column.name for column in table.primary_key)
-            query = text(f"SELECT CAST(to_jsonb(t) AS text) FROM {name} t ORDER BY {key}")
-            for (row,) in connection.execution_options(stream_results=True, max_row_buffer=1000).execute(query):
-                file.write(f'["{name}", {row}]\n')
-                count += 1
-    os.replace(partial, path)
+    partial = path.with_name(f".{path.stem}.partial{path.suffix}")
+    try:
+        with _opened(partial, "wt") as file:
+            count = _write(connection, file)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
+
+
+def _write(connection: Connection, file: TextIO) -> int:
+    print(json.dumps({"format": FORMAT, "revision": current(connection)}), file=file)
+    count = 0
+    for name, table in _TABLES.items():
+        key = ", ".join(column.name for column in table.primary_key)
+        query = text(f"SELECT CAST(to_jsonb(t) AS text) FROM {name} t ORDER BY {key}")
+        for (row,) in connection.execution_options(stream_results=True, max_row_buffer=1000).execute(query):
+            file.write(f'["{name}", {row}]\n')
+            count += 1
     return count
 
 

@@ -122,17 +122,22 @@ def _nearest(rows: Sequence[BestRow], size: Mapping[str, int]) -> list[BestRow]:
 
 
 def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> list[_Neighbour]:
-    """Kernels of the same structure at distance 0, then the nearest by feature vector of the same version."""
+    """Kernels of the same structure at distance 0, then the nearest by feature vector of the same version.
+
+    A kernel without a source (a recorded space) has no structure: nothing but itself is near it.
+    """
     table = schema.kernel
     same = connection.execute(select(table.c.id).where(table.c.digest == kernel.digest)).scalars().all()
+    exact = [_Neighbour(int(found), 0.0) for found in same]
+    if not kernel.source:
+        return exact
     apart = table.c.features.l2_distance(encode.vector(kernel.features, schema.KERNEL_DIMENSIONS))
     nearest = connection.execute(
         select(table.c.id, apart.label("apart"))
-        .where(table.c.feature_version == kernel.feature_version)
+        .where(table.c.feature_version == kernel.feature_version, table.c.source != "")
         .order_by(apart)
         .limit(limit + len(same))
     )
-    exact = [_Neighbour(int(found), 0.0) for found in same]
     # A different kernel may have the same features: it stays behind the same kernel.
     others = [
         _Neighbour(row.id, max(float(row.apart), 1e-6))

@@ -79,7 +79,7 @@ def training_rows(
 ) -> tuple[TrainingRow, ...]:
     """Experience of all campaigns, one row for each tuned size: this kernel on this hardware first, then this kernel
     elsewhere, then other kernels on this hardware, then the rest; the newest first. Speed-ups are against the
-    baseline of the same campaign.
+    baseline of the same campaign. Recorded spaces of other kernels are left out: nothing is known of their structure.
     """
     evaluation, lineage = schema.evaluation, schema.lineage
     same_kernel = (schema.kernel.c.digest == kernel.digest).label("same_kernel")
@@ -95,6 +95,7 @@ def training_rows(
               & (lineage.c.ordinal == evaluation.c.ordinal) & (lineage.c.variant_id == evaluation.c.variant_id))
         .join(schema.genome, schema.genome.c.id == lineage.c.genome_id)
         .where(~evaluation.c.reused, ~evaluation.c.is_check)
+        .where((schema.kernel.c.source != "") | (schema.kernel.c.digest == kernel.digest))
         .where(schema.kernel.c.feature_version == kernel.feature_version)
         .where(schema.hardware.c.feature_version == DEVICE_FEATURE_VERSION)
         .where(schema.problem.c.feature_version == SIZE_FEATURE_VERSION)

@@ -8,6 +8,7 @@ import lzma
 import math
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from click.testing import CliRunner
 from cli import kb_common
 from cli.main import app
 from evaluator.recording import read_recording, times_elsewhere
+from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign import load_campaign
 from evo.campaign_replay import recorded_space
 from evo.campaign_types import CampaignError
@@ -175,6 +177,7 @@ HOSTILE = ["'; DROP TABLE kernel; --", '"); DELETE FROM variant; --', "%", "_" *
 def test_hostile_names_are_only_names(
     text: str, knowledge_base: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    text = f"imported {text}"  # other tests use some of these names in the same base
     rows: Rows = [((16, 1, 1, text, 7), 2.0), ((32, 1, 1, "col", 7), 1.0)]
     import_file(knowledge_base, written(tmp_path / "space.json", table(text, f"device of {text}", rows)))
     known = knowledge_base.best(text, limit=100)
@@ -228,6 +231,23 @@ def test_a_search_begins_with_what_other_devices_know(knowledge_base: KnowledgeB
     result = evolve(campaign, parts, observer=SilentObserver())
     assert result.best_evaluations[0].timing is not None
     assert result.best_evaluations[0].timing.median_ms <= 1.05 * recording.best_ms
+
+
+def test_a_recording_speaks_for_its_own_kernel_alone(knowledge_base: KnowledgeBase, tmp_path: Path) -> None:
+    kernel, rows = name(), times()
+    recording = read_recording(written(tmp_path / "space.json", table(kernel, "there", rows)))
+    import_file(knowledge_base, tmp_path / "space.json")
+    own = kernel_record(recorded_space(recording, kernel).spec, None)
+    other = replace(own, digest=uuid.uuid4().hex[:16], name=name(), source="text")
+    device, tools = DeviceInfo("d", "here", "v", "a", "gpu", 1, 1), Toolchain("p", "d", "c")
+    (prior,) = knowledge_base.priors(own, device, tools, (), 100)
+    assert prior.best_ms == fastest(rows) and prior.kernel == kernel
+    assert len(knowledge_base.training_rows(own, device, 10_000)) >= len(rows)
+    for stranger in (other, replace(other, source="")):
+        assert all(prior.kernel != kernel for prior in knowledge_base.priors(stranger, device, tools, (), 100))
+        found = knowledge_base.training_rows(stranger, device, 100_000)
+        assert not any(gene.site.label in PARAMS for row in found for gene in row.genome.genes)
+    assert all(row.kernel != kernel for row in knowledge_base.similar(other, 100))
 
 
 def test_published_parameters_have_no_time(knowledge_base: KnowledgeBase, tmp_path: Path) -> None:
