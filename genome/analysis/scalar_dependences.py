@@ -52,8 +52,8 @@ def written_scalars(body: Body) -> tuple[str, ...]:
     opaque = (name for stmt in flatten(body) if isinstance(stmt, Opaque) for name in stmt.writes)
     loaded = (t.name for s in flatten(body) if isinstance(s, VectorLoad) for t in s.targets if isinstance(t, Var))
     own = {stmt.name for stmt in flatten(body) if isinstance(stmt, Decl)}
-    given = (name for stmt in flatten(body) for name in _given(stmt) if name not in own)
-    return tuple(dict.fromkeys((*plain, *opaque, *loaded, *given)))
+    given = (name for stmt in flatten(body) for name in _given(stmt))
+    return tuple(dict.fromkeys((*plain, *opaque, *(name for name in (*loaded, *given) if name not in own))))
 
 
 def _carried(loop: Loop, name: str, types: Mapping[str, str]) -> Proof:
@@ -113,4 +113,7 @@ class _Reach:
             return self.name in (*stmt.reads, *stmt.writes)
         if isinstance(stmt, Assign) and isinstance(stmt.target, Var):
             return self.name in names(stmt.value) or (stmt.op != "=" and stmt.target.name == self.name)
+        if isinstance(stmt, VectorLoad):
+            parts = (part for target in stmt.targets if isinstance(target, Index) for part in target.subscripts)
+            return any(self.name in names(expr) for expr in (stmt.source, *parts))
         return any(self.name in names(expr) for expr in expressions(stmt))

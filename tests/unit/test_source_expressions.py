@@ -94,6 +94,13 @@ def test_wide_accesses_are_those_of_the_array() -> None:
     assert "vload4(0, &x[" in print_kernel(kernel, Target.OPENCL)
 
 
+def test_wide_loads_hand_nothing_from_turn_to_turn_but_what_they_touch() -> None:
+    loop = "for (int j = 0; j < n; j++) { float2 v = ((float2*)y)[j]; y[2 * j + 3] = v.y; }"
+    found = analyse(read(loop)).dependences
+    assert {dependence.name for dependence in found} == {"y"}
+    assert {dependence.hazard.value for dependence in found} >= {"flow"}
+
+
 @pytest.mark.parametrize("body", [
     "int q = 1; y[q++] = q;",  # C leaves open which value is stored
     "unsigned char* b = (unsigned char*)y; b[i] = 1;",  # parts of elements
