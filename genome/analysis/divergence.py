@@ -7,8 +7,7 @@ decide for the whole block, so that a wrong kernel may pass there.
 from __future__ import annotations
 
 from genome.analysis.facts import Uniformity
-from genome.analysis.scope import make_scope
-from genome.analysis.uniformity import Levels, agrees
+from genome.analysis.uniformity import agrees, levels_of
 from genome.ir.kernel import Kernel
 from genome.ir.stmt import Barrier, flatten
 
@@ -22,7 +21,7 @@ def divergent_barrier(kernel: Kernel) -> str | None:
     barriers = [position for position, stmt in enumerate(statements) if isinstance(stmt, Barrier)]
     if not barriers:
         return None
-    levels = Levels(make_scope(kernel))
+    levels = levels_of(kernel)
     if all(agrees(levels.control_at(position), Uniformity.BLOCK) for position in barriers):
         return None
     return "a condition that differs between the threads of a block"

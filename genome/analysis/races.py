@@ -18,9 +18,8 @@ from genome.analysis.atomics import update_of
 from genome.analysis.buffers import Place, may_meet, place_of
 from genome.analysis.effects import reads_of, shared_arrays
 from genome.analysis.facts import Uniformity
-from genome.analysis.scope import make_scope
 from genome.analysis.touches import Touches, atomic_target, touches
-from genome.analysis.uniformity import Levels, agrees
+from genome.analysis.uniformity import Levels, agrees, levels_of
 from genome.ir.async_stmt import AsyncCopy
 from genome.ir.expr import Binary, Const, Index, Unary, Var, accesses, base_name, calls, conjuncts, names
 from genome.ir.kernel import Kernel
@@ -118,7 +117,7 @@ class _State:
     @cached_property
     def levels(self) -> Levels:
         """Who agrees on a condition: asked for only where there is an else."""
-        return Levels(make_scope(self.kernel))
+        return levels_of(self.kernel)
 
     def _copy(self) -> _Seen:
         return set(self.read), set(self.written), set(self.targets), set(self.updated)

@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from genome.analysis.access import MemorySpace, VariableKind
 from genome.analysis.facts import Uniformity
-from genome.analysis.scope import Scope
+from genome.analysis.scope import Scope, make_scope
 from genome.ir.expr import Binary, Call, Const, Expr, Index, Unary, Var, base_name, children, walk
+from genome.ir.kernel import Kernel
 from genome.ir.print_functions import PURE
 from genome.ir.stmt import (
     Assign,
@@ -220,6 +221,12 @@ class Levels:
             self._of[name] = level
             if level is Uniformity.DIVERGENT:
                 self._origin[name] = origin
+
+
+@lru_cache(maxsize=16)
+def levels_of(kernel: Kernel) -> Levels:
+    """The levels of a kernel by itself: that nothing races and that barriers are met are both asked of it."""
+    return Levels(make_scope(kernel))
 
 
 @lru_cache(maxsize=16384)

@@ -57,17 +57,19 @@ def windows_of(reads: Sequence[Index], ranges: Mapping[str, Range]) -> tuple[Win
     Raises:
         FootprintError: If a read fills no box, or is not affine.
     """
-    groups: list[list[Index]] = []
+    found: list[Window] = []
     for read in reads:
-        for group in groups:
-            if _window((*group, read), ranges) is not None:
-                group.append(read)
+        for number, window in enumerate(found):
+            joined = _window((*window.reads, read), ranges)
+            if joined is not None:
+                found[number] = joined
                 break
         else:
-            if _window((read,), ranges) is None:
+            own = _window((read,), ranges)
+            if own is None:
                 raise FootprintError(f"reads of {read.array} leave gaps")
-            groups.append([read])
-    return tuple(window for group in groups if (window := _window(group, ranges)) is not None)
+            found.append(own)
+    return tuple(found)
 
 
 def _window(reads: Sequence[Index], ranges: Mapping[str, Range]) -> Window | None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
+from operator import attrgetter
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -54,12 +56,17 @@ class Node:
         own = {field.name for field in fields(self)}  # type: ignore[arg-type]
         return {name: value for name, value in self.__dict__.items() if name in own}
 
-    def _fields(self) -> list[object]:
-        return [getattr(self, name) for name in self.__match_args__]
+    def _fields(self) -> tuple[object, ...]:
+        return _reader(self.__match_args__)(self)
 
     @once
     def _hash(self) -> int:
         return hash((type(self), *self._fields()))
+
+    @once
+    def _kind(self) -> object:
+        """The same object for nodes that were found to be equal: they are not compared a second time."""
+        return object()
 
     def __hash__(self) -> int:
         return self._hash
@@ -70,7 +77,21 @@ class Node:
         if type(self) is not type(other):
             return NotImplemented
         assert isinstance(other, Node)
-        return self._hash == other._hash and self._fields() == other._fields()
+        if self._hash != other._hash:
+            return False
+        if self._kind is not other._kind:
+            if self._fields() != other._fields():
+                return False
+            object.__setattr__(self, "_kind", other._kind)
+        return True
+
+
+@cache
+def _reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """Reads the fields of these names."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda node: tuple(getattr(node, name) for name in names)
 
 
 _MOST_SHARED = 1 << 16

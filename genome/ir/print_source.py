@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from genome.ir.expr import Binary, Expr, Index, Var, accesses, conjunction
 from genome.ir.halves import HALVES
 from genome.ir.kernel import Axis, Kernel, Param
@@ -102,6 +105,11 @@ def _printer(kernel: Kernel, target: Target) -> StmtPrinter:
 
 def name_types(kernel: Kernel) -> dict[str, str]:
     """Canonical type of every variable, of every array's elements, and of ``helper()`` for each helper."""
+    return dict(_name_types(kernel))
+
+
+@lru_cache(maxsize=64)
+def _name_types(kernel: Kernel) -> Mapping[str, str]:
     types = {f"{name}()": found[0] for name, found in helper_signatures(kernel.prelude).items()}
     types |= {variable.name: canonical(variable.ctype) for variable in kernel.variables}
     types |= {param.name: canonical(param.ctype) for param in kernel.params}

@@ -60,7 +60,8 @@ class Keep:
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """One an array that several loops of constant trip counts read at the same addresses."""
         arrays = [param.name for param in kernel.params if param.pointer]
-        repeated = [array for array in arrays if any(_groups(body, array) for body in levels(kernel.body))]
+        several = [body for body in levels(kernel.body) if sum(isinstance(stmt, Loop) for stmt in body) > 1]
+        repeated = [array for array in arrays if any(_groups(body, array) for body in several)]
         return tuple(Site(array, f"read.passes[{number}]") for number, array in enumerate(repeated))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:

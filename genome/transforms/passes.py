@@ -73,7 +73,10 @@ def pairs(body: Body, kernel: Kernel, operator: str, shift: Callable[[tuple[Loop
         operator: How the first pass combines: ``max`` or ``+``.
         shift: The variable in terms of which loops add up into a scalar; empty where they do not.
     """
-    types, found = name_types(kernel), _passes(body, kernel)
+    found = _passes(body, kernel)
+    if len(found) < 2:
+        return
+    types = name_types(kernel)
     for number, second in enumerate(found):
         earlier = [first for first in found[:number] if first.operator == operator]
         if second.operator != "+" or types.get(second.scalar) not in ZERO or not earlier:
@@ -85,6 +88,8 @@ def pairs(body: Body, kernel: Kernel, operator: str, shift: Callable[[tuple[Loop
 
 def _passes(body: Body, kernel: Kernel) -> list[Pass]:
     found: list[Pass] = []
+    if sum(isinstance(stmt, Loop) for stmt in body) < 2:
+        return found
     types = name_types(kernel)
     for position, stmt in enumerate(body):
         if not isinstance(stmt, Loop) or stmt.role is LoopRole.COMBINE:

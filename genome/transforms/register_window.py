@@ -97,18 +97,23 @@ def _memory(kernel: Kernel) -> frozenset[str]:
     return frozenset(param.name for param in kernel.params if param.pointer) | frozenset(shared_arrays(kernel))
 
 
-def _regions(body: Body) -> Iterator[tuple[int, Loop]]:
+@lru_cache(maxsize=64)
+def _regions(body: Body) -> tuple[tuple[int, Loop], ...]:
     """(depth, loop): every loop of which all loops have constant trips, with the number of the kernel's own in it."""
+    return tuple(_constant_loops(body))
+
+
+def _constant_loops(body: Body) -> Iterator[tuple[int, Loop]]:
     for stmt in body:
         if isinstance(stmt, Loop):
             loops = [loop for loop in flatten((stmt,)) if isinstance(loop, Loop)]
             if all(loop.trip and loop.step == 1 and loop.role in _SPANNED for loop in loops):
                 yield _depth(stmt), stmt
             if stmt.role is not LoopRole.INSTANCE:
-                yield from _regions(stmt.body)
+                yield from _constant_loops(stmt.body)
         elif isinstance(stmt, If):
-            yield from _regions(stmt.then)
-            yield from _regions(stmt.orelse)
+            yield from _constant_loops(stmt.then)
+            yield from _constant_loops(stmt.orelse)
 
 
 def _depth(stmt: Stmt) -> int:

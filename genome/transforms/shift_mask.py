@@ -88,7 +88,7 @@ class _Signs:
 
     def conditions(self, node: Expr) -> tuple[AtLeast, ...] | None:
         """What makes the dividend never negative; None where nothing is known to, or nothing is to be rewritten."""
-        if not _shift(node) or not isinstance(node, Binary) or infer(node, self.scope.types) not in _SIGNED:
+        if not isinstance(node, Binary) or not _shift(node) or infer(node, self.scope.types) not in _SIGNED:
             return None
         if infer(node.left, self.scope.types) not in _SIGNED:
             return None
