@@ -69,9 +69,11 @@ def inspect(
 
 def _campaign(path: Path, entry: str, target: Target) -> Inspection:
     from evo.campaign import load_campaign
+    from evo.campaign_replay import require_kernel
 
     offered = transforms()
-    return inspect_kernel(load_campaign(path, None, offered, entry).spec, offered, target, campaign=str(path))
+    campaign = require_kernel(load_campaign(path, None, offered, entry), "inspect")
+    return inspect_kernel(campaign.spec, offered, target, campaign=str(path))
 
 
 def _file(

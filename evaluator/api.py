@@ -105,6 +105,11 @@ class Comparison:
     note: str = ""
 
     @property
+    def looked_up(self) -> bool:
+        """True if the times are those of a recording: nothing ran, and no interval is known."""
+        return self.verified and bool(self.sizes) and not self.processes
+
+    @property
     def coverage(self) -> Coverage:
         """Where the evolved kernel ran, and where not."""
         evolved = tuple(check.size for check in self.checks if not check.fallback)

@@ -34,11 +34,11 @@ def load_campaign(
         CampaignError: With file, line, field, what was expected and how to mend it.
     """
     document, given = read_document(path), overrides or Overrides()
-    if is_replay(document) and not entry:
+    if entry and not holds_entries(document):
+        raise CampaignError(f"{path}: has no `entries:`, so none that is named '{entry}'; name none")
+    if is_replay(document):
         return build_replay(document, given)
     if not holds_entries(document):
-        if entry:
-            raise CampaignError(f"{path}: has no `entries:`, so none that is named '{entry}'; name none")
         return build_campaign(_validate(document), document, given, transforms)
     parts = {part.name: part for part in take_apart(document)}
     if not entry:

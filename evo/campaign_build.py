@@ -49,7 +49,7 @@ def build_campaign(
     device = _device(overrides.device or model.device, Place.of(document, "device", given=bool(overrides.device)))
     spec = build_spec(model, document)
     check_steering(spec, document, device, transforms)
-    use_knowledge, url = _knowledge(overrides.knowledge, model.knowledge, document)
+    use_knowledge, url = knowledge_of(overrides.knowledge, model.knowledge, document)
     output = overrides.output or document.path.parent / model.output
     check_output(output, Place.of(document, "output", given=overrides.output is not None))
     if overrides.minutes is not None and not 0 < overrides.minutes < math.inf:
@@ -73,7 +73,7 @@ def build_campaign(
         objective=build_objective(model.objective, device, document),
         epsilon=model.epsilon,
         surrogate=model.surrogate,
-        settings=_settings(document.data),
+        settings=plain_settings(document.data),
         notes=(*campaign_notes(spec), *objective_notes(model.objective)),
     )
 
@@ -200,7 +200,12 @@ def _device(text: str, place: Place) -> str:
     return text
 
 
-def _knowledge(option: str | None, written: str, document: Document) -> tuple[bool, str | None]:
+def knowledge_of(option: str | None, written: str, document: Document) -> tuple[bool, str | None]:
+    """(whether there is a knowledge base, its URL; None for the embedded one).
+
+    Raises:
+        CampaignError: If the option, or what is written in the file, is neither ``auto``, ``none`` nor a URL.
+    """
     text, place = option or written, Place.of(document, "knowledge", given=bool(option))
     if text == "none":
         return False, None
@@ -217,7 +222,8 @@ def _knowledge(option: str | None, written: str, document: Document) -> tuple[bo
     return True, url.render_as_string(hide_password=False)
 
 
-def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
+def plain_settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file says, as plain data for the knowledge base; without passwords."""
     plain: dict[str, Any] = json.loads(json.dumps(data, default=str))
     knowledge = plain.get("knowledge")
     if isinstance(knowledge, str) and knowledge not in ("auto", "none"):

@@ -9,6 +9,7 @@ from typing import Any
 from evaluator.api import EvaluatorError
 from evaluator.result import DeviceInfo, Evaluation, Profile, Resources, Toolchain
 from evo.campaign import Campaign, CampaignError
+from evo.campaign_replay import require_kernel
 from evo.diagnosis import diagnosed
 from evo.parts import Parts
 from evo.reading import open_baseline
@@ -45,9 +46,10 @@ def profile(campaign: Campaign, claim: Claim | None = None) -> Profiling:
     """Verifies and times the kernel (and the claim's variant) at every tuned size and says what limits it (blocks).
 
     Raises:
-        CampaignError: If the claim's genome gives nothing that can run here.
+        CampaignError: If the claim's genome gives nothing that can run here, or there is no kernel.
         EvaluatorError, DeviceError: If the device or the kernel cannot be used.
     """
+    require_kernel(campaign, "profile")
     metering = replace(campaign.objective, meter=True)
     with build(replace(campaign, use_knowledge=False, objective=metering)) as parts:
         sizes = campaign.spec.sizes

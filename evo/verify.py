@@ -12,6 +12,7 @@ from evaluator.api import Comparison, EvaluatorError
 from evaluator.result import DeviceInfo, Toolchain
 from evaluator.waiting import Say, silent
 from evo.campaign import Campaign, CampaignError, Overrides, load_campaign
+from evo.campaign_replay import require_kernel
 from evo.parts import Parts
 from evo.reading import open_baseline
 from evo.wire import build, transforms
@@ -118,6 +119,7 @@ def verify(
         EvaluatorError, DeviceError: If the device or the baseline cannot be used.
     """
     campaign: Campaign = load_campaign(claim.campaign, Overrides(device=device), transforms(), claim.entry)
+    require_kernel(campaign, "verify")
     with build(replace(campaign, use_knowledge=False)) as parts:
         _check_genome(parts, claim)
         opened = open_baseline(parts, campaign.spec.sizes, say)

@@ -34,13 +34,16 @@ def _sizes(result: CampaignResult) -> list[str]:
     if not result.comparison.sizes:
         return []
     rows = [
-        f"| {row.size} | {milliseconds(row.baseline_ms)} | {milliseconds(row.best_ms)} | {times(row.speedup)} "
-        f"| {times(row.low)} to {times(row.high)} |"
-        for row in result.comparison.sizes
-    ]
-    about = ("Times are medians over fresh processes, and so is each speed-up: it is the median of the processes' own "
-             "ratios, not the ratio of the two medians.")  # fmt: skip
-    return ["| size | before | after | speed-up | 95% interval |", "|---|---|---|---|---|", *rows, "", about, ""]
+        ("size", "before", "after", "speed-up", "95% interval"),
+        ("---",) * 5,
+        *((row.size, milliseconds(row.baseline_ms), milliseconds(row.best_ms), times(row.speedup),
+           f"{times(row.low)} to {times(row.high)}") for row in result.comparison.sizes),
+    ]  # fmt: skip
+    columns, about = 5, ("Times are medians over fresh processes, and so is each speed-up: it is the median of the "
+                         "processes' own ratios, not the ratio of the two medians.")  # fmt: skip
+    if result.comparison.looked_up:
+        columns, about = 4, "Times were looked up: there is one figure of each."
+    return [*(f"| {' | '.join(row[:columns])} |" for row in rows), "", about, ""]
 
 
 def _genes(result: CampaignResult, describe: Describe) -> list[str]:
@@ -48,8 +51,10 @@ def _genes(result: CampaignResult, describe: Describe) -> list[str]:
         return ["Nothing was changed: the kernel as it is stays the best.", ""]
     lines = ["## Changes, in the order of application", ""]
     if result.explanation:
-        lines += ["Each gene was left out in turn, in one process right after the proof: compare these figures with "
-                  "each other, not with the result above.", ""]  # fmt: skip
+        proven = ("in one process right after the proof: compare these figures with each other, not with the result "
+                  "above")  # fmt: skip
+        how = "and the time looked up" if result.comparison.looked_up else proven
+        lines += [f"Each gene was left out in turn, {how}.", ""]
     shares = {item.gene: item for item in result.explanation}
     for number, gene in enumerate(result.best.genome.genes, 1):
         share = shares.get(gene)

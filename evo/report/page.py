@@ -69,12 +69,17 @@ def _header(result: CampaignResult) -> str:
             f"<span>{gained(result)}, 95% interval {text(times(comparison.low))} to {text(times(comparison.high))}"
             "</span></div>"
             if comparison.processes
+            else f'<div class="hero"><strong>{text(times(comparison.speedup))}</strong><span>{text(gained(result))}, '
+            "looked up</span></div>"
+            if comparison.looked_up
             else f'<div class="hero"><strong>{text(times(comparison.speedup))}</strong>'
             f"<span>{text(gained(result))} in the search, not yet proven</span></div>"
         )
     else:
         hero = '<div class="hero none"><strong>No gain</strong><span>the kernel as it is stays the best</span></div>'
-    if comparison.verified:
+    if comparison.looked_up:
+        badge, detail = '<span class="badge">looked up</span>', comparison.note
+    elif comparison.verified:
         sizes = len(comparison.sizes) + len(comparison.checks)
         badge = '<span class="badge good">verified</span>'
         proof = f"right at {sizes} sizes, measured in {comparison.processes} fresh processes"

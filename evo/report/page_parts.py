@@ -29,7 +29,10 @@ def sizes_part(result: CampaignResult) -> str:
          f"<b>{text(times(row.speedup))}</b>", text(f"{times(row.low)} to {times(row.high)}")]
         for row in result.comparison.sizes
     ]  # fmt: skip
-    body = table(("size", "before", "after", "speed-up", "95% interval"), rows, numeric=(1, 2, 3, 4))
+    titles = ["size", "before", "after", "speed-up", "95% interval"]
+    if result.comparison.looked_up:
+        titles, rows = titles[:-1], [row[:-1] for row in rows]
+    body = table(titles, rows, numeric=range(1, len(titles)))
     fallbacks = [check.size for check in result.comparison.checks if check.fallback]
     evolved = result.comparison.coverage.evolved
     ran = f"The evolved kernel itself was verified at {len(evolved)} sizes that it was not tuned on."

@@ -106,6 +106,21 @@ def test_the_command_writes_figures_and_no_kernel(campaign_file: Path) -> None:
     assert any("nothing was run or verified here" in note for note in best["notes"])
     written = {path.name for path in (campaign_file.parent / "evo-out").iterdir()}
     assert {"best.json", "report.html", "changes.md"} <= written and not {"best.cu", "best.cl"} & written
+    for name in ("report.html", "changes.md"):
+        text = (campaign_file.parent / "evo-out" / name).read_text()
+        assert "nothing was run or verified here" in text
+        assert not any(claim in text for claim in ("fresh processes", "95% interval", "one process", "not yet proven"))
+
+
+@pytest.mark.parametrize("command", ["profile", "inspect", "verify"])
+def test_what_needs_a_kernel_says_that_there_is_none(command: str, campaign_file: Path) -> None:
+    file = campaign_file
+    if command == "verify":
+        CliRunner().invoke(app, ["run", str(campaign_file), "--evaluations", "5"])
+        file = campaign_file.parent / "evo-out" / "best.json"
+    done = CliRunner().invoke(app, [command, str(file)])
+    assert done.exit_code == 2
+    assert f"a recorded space (`target:`), which has no kernel to {command}" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -115,6 +130,9 @@ def test_the_command_writes_figures_and_no_kernel(campaign_file: Path) -> None:
         (TEXT.format(file="campaign.yaml"), "campaign.yaml:2: target: "),
         ("version: 1\ntarget: cuda:0\n", "expected replay:FILE"),
         ("version: 1\ntarget: replay:tiles.json\nkernel: {source: a.cu}\n", "campaign.yaml:3: kernel"),
+        ("version: 1\ntarget: replay:tiles.json\nentries: [{entry: a}]\n", "campaign.yaml:3: entries: `target:` names"),
+        ("version: 1\ntarget: replay:tiles.json\nkernal: {source: a.cu}\n", "campaign.yaml:3: kernal: unknown field"),
+        ("version: 1\ntarget: replay:tiles.json\nknowledge: none of it\n", "campaign.yaml:3: knowledge: expected auto"),
         ("version: 1\ntarget: replay:tiles.json\nbudget: {evaluations: none}\n", "budget.evaluations"),
     ],
 )
