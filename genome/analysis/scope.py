@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from genome.analysis.access import MemorySpace, VariableKind
 from genome.ir.expr import (
@@ -164,7 +164,6 @@ class Scope:
         return {decl.name: decl.dims for decl in (*self.kernel.shared, *self._declarations)}
 
 
-@lru_cache(maxsize=64)
 def make_scope(kernel: Kernel, block: Block | None = None) -> Scope:
     """The names of a kernel.
 

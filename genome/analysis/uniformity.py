@@ -225,7 +225,10 @@ class Levels:
 
 @lru_cache(maxsize=16)
 def levels_of(kernel: Kernel) -> Levels:
-    """The levels of a kernel by itself: that nothing races and that barriers are met are both asked of it."""
+    """The levels of a kernel by itself: that nothing races and that barriers are met are both asked of it.
+
+    Not for ``why``, which may tell the lines of an equal kernel.
+    """
     return Levels(make_scope(kernel))
 
 

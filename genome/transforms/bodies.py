@@ -47,8 +47,11 @@ def replace_loop(kernel: Kernel, var: str, function: Callable[[Loop], Body]) -> 
 
 def sites_of_loops(kernel: Kernel, wanted: Callable[[Loop], bool]) -> tuple[Site, ...]:
     """The sites of those loops of the user's that are wanted, with the roles that all loop transforms give them."""
-    labels = {stmt.var for each in bodies(kernel.body) for stmt in each if isinstance(stmt, Loop) and wanted(stmt)}
-    return tuple(site for site in loop_sites(kernel) if site.label in labels)
+    sites = loop_sites(kernel)
+    own = {site.label for site in sites}
+    loops = (stmt for each in bodies(kernel.body) for stmt in each if isinstance(stmt, Loop) and stmt.var in own)
+    labels = {loop.var for loop in loops if wanted(loop)}
+    return tuple(site for site in sites if site.label in labels)
 
 
 def refused(doubt: Proof | None) -> Refusal | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from genome.analysis.effects import element_type, is_pure, loop_nest
 from genome.analysis.proof import Proof
@@ -98,6 +99,7 @@ def certain_reads(body: Body) -> Iterator[Index]:
             yield from certain_reads(stmt.body)
 
 
+@lru_cache(maxsize=1024)
 def changing(body: Body) -> frozenset[str]:
     """Names that the body declares or writes."""
     inside = tuple(flatten(body))
@@ -107,14 +109,19 @@ def changing(body: Body) -> frozenset[str]:
 
 def movable_reads(kernel: Kernel, body: Body, reads: Iterable[Index]) -> tuple[Index, ...]:
     """Those of the reads that go to arguments, each once; wide accesses and elements whose address is used stay."""
+    pointers = {param.name for param in kernel.params if param.pointer}
+    found = dict.fromkeys(read for read in reads if read.array in pointers and is_pure(read))
+    bound = _bound_elements(body) if found else frozenset()
+    return tuple(read for read in found if read not in bound)
+
+
+@lru_cache(maxsize=1024)
+def _bound_elements(body: Body) -> frozenset[Expr]:
+    """Elements whose address is used, and those where wide accesses begin."""
     inside = tuple(flatten(body))
     nodes = (node for stmt in inside for expr in expressions(stmt) for node in walk(expr))
-    fixed: set[Expr] = {node.operand for node in nodes if isinstance(node, Unary) and node.op == "&"}
-    fixed |= {stmt.source for stmt in inside if isinstance(stmt, VectorLoad)}
-    pointers = {param.name for param in kernel.params if param.pointer}
-    return tuple(
-        dict.fromkeys(read for read in reads if read.array in pointers and read not in fixed and is_pure(read))
-    )
+    addressed = {node.operand for node in nodes if isinstance(node, Unary) and node.op == "&"}
+    return frozenset(addressed) | {stmt.source for stmt in inside if isinstance(stmt, VectorLoad)}
 
 
 def _fixed(kernel: Kernel, loop: Loop) -> tuple[Index, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from genome.genes import ParamValue, Site
 from genome.ir.expr import Binary, Call, Const, Expr, Select, Unary, rewrite
@@ -38,11 +39,11 @@ class Single:
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """The whole kernel, where something is computed in double between floats."""
-        return (Site("doubles", "doubles"),) if _narrowed(kernel, _ALL) != kernel.body else ()
+        return (Site("doubles", "doubles"),) if _narrows(kernel, _ALL) else ()
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
         """Both, where both change something."""
-        places = (_EXACT, _ALL) if _narrowed(kernel, _EXACT) != kernel.body else (_ALL,)
+        places = (_EXACT, _ALL) if _narrows(kernel, _EXACT) else (_ALL,)
         return {"places": places}
 
     def check(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Refusal | None:
@@ -52,7 +53,7 @@ class Single:
             return Refusal(f"places are '{_EXACT}' or '{_ALL}', not {places}")
         if places == _ALL and not context.assumptions.fast_math:
             return Refusal("arithmetic in float changes results in the last digits", "assume.fast_math")
-        if _narrowed(kernel, str(places)) == kernel.body:
+        if not _narrows(kernel, str(places)):
             return Refusal("nothing is computed in double between floats, or only with another result in float")
         return None
 
@@ -64,6 +65,12 @@ class Single:
         """In words."""
         where = "where that gives the same values" if params["places"] == _EXACT else "everywhere between floats"
         return f"double literals and functions are float {where}"
+
+
+@lru_cache(maxsize=16)
+def _narrows(kernel: Kernel, places: str) -> bool:
+    """True if there is something to make float."""
+    return _narrowed(kernel, places) != kernel.body
 
 
 def _narrowed(kernel: Kernel, places: str) -> Body:

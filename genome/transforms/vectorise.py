@@ -40,8 +40,7 @@ class Vectorise:
 
     def sites(self, kernel: Kernel) -> tuple[Site, ...]:
         """One an array with unit-stride accesses along an instance loop."""
-        arrays = dict.fromkeys(access.array for loops, stmt in nests(kernel.body)
-                               for access, _ in _candidates(kernel, loops, stmt, 2))  # fmt: skip
+        arrays = dict.fromkeys(access.array for access, _ in _everywhere(kernel, 2))
         return tuple(Site(array, f"access.unit[{number}]") for number, array in enumerate(arrays))
 
     def domain(self, kernel: Kernel, site: Site, context: Context) -> Mapping[str, tuple[ParamValue, ...]]:
@@ -59,8 +58,7 @@ class Vectorise:
         known = _CUDA_TYPES | _CUDA_BYTE_TYPES | HALVES
         if context.target is Target.CUDA and element_type(kernel, site.label) not in known:
             return Refusal(f"CUDA has no vectors of {element_type(kernel, site.label)} with arithmetic lanes")
-        found = [(access, loop) for loops, stmt in nests(kernel.body)
-                 for access, loop in _candidates(kernel, loops, stmt, width) if access.array == site.label]  # fmt: skip
+        found = [(access, loop) for access, loop in _everywhere(kernel, width) if access.array == site.label]
         if not found:
             return Refusal(f"no access to {site.label} is contiguous over {width} elements of a thread")
         if context.target is Target.CUDA:
@@ -96,6 +94,12 @@ class Vectorise:
     def describe(self, site: Site, params: Params) -> str:
         """In words."""
         return f"{params['width']} adjacent elements of {site.label} move in one access"
+
+
+@lru_cache(maxsize=128)
+def _everywhere(kernel: Kernel, width: int) -> tuple[tuple[Index, Loop], ...]:
+    """The candidates of every nest, for all arrays."""
+    return tuple(found for loops, stmt in nests(kernel.body) for found in _candidates(kernel, loops, stmt, width))
 
 
 def _candidates(kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign, width: int) -> list[tuple[Index, Loop]]:
