@@ -14,7 +14,7 @@ from genome.ir.expr import Binary, Cast, Const, Expr, Index, Select, Unary, Var,
 from genome.ir.kernel import Holds, Kernel
 from genome.ir.print_source import name_types
 from genome.ir.rewrite_stmt import map_stmts
-from genome.ir.stmt import Assign, Body, Decl, If, Space, Stmt, flatten
+from genome.ir.stmt import Assign, Body, Decl, If, Space, Stmt, flatten, written_names
 from genome.ir.types import infer
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
 from genome.transforms.nests import sure_reads
@@ -29,7 +29,8 @@ class MaskedReads:
     The statement then has no condition: the instances of a thread share what they load (``register_tile``), and a
     block can copy ``A`` with zeros where there is nothing (``masked_tile``). Legal if the term vanishes where ``A[i]``
     is zero, the sum is private, and all other elements that the term reads lie inside their arrays in any case, by the
-    extents that the campaign gives: a host guard checks that. Floating-point sums need ``assume.reassociation``: where
+    extents that the campaign gives: a host guard checks that. In floating point the kernel must not write those other
+    elements: one that is not written yet may be no number. Floating-point sums need ``assume.reassociation``: where
     another factor is not finite, zero times it is not a number. No parameters.
     Source: zero padding as im2col does it (Chellapilla et al., 2006), without the copy.
     """
@@ -91,8 +92,13 @@ def _plan(kernel: Kernel, array: str, context: Context) -> _Plan | Refusal:
     if not exact and not context.assumptions.reassociation:
         return Refusal(f"zero times what is not finite would reach the sum over {array}", "assume.reassociation")
     scope = make_scope(kernel)
+    written = set() if exact else set(written_names(kernel.body))
     conditions: dict[Holds, None] = {}
     for access in _others(guarded, array):
+        if access.array in written:
+            return Refusal(
+                f"{access.array} is written by the kernel: it may hold no number yet where the condition fails"
+            )
         inside = always_inside(access, scope, context.spec)
         if inside is None:
             return Refusal(f"{access.array} may be read outside of its extent where the condition does not hold")

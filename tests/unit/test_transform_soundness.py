@@ -131,3 +131,12 @@ def test_an_extreme_that_takes_what_is_no_number_keeps_its_order(update: str, ta
     assert (found == "") is taken
     assert taken or "reordered" in found
     assert reason(row(body, reassociation=True), gene("split_reduction", "k", parts=4)) == ""
+
+
+@pytest.mark.parametrize(("factor", "taken"), [("b[k]", True), ("y[i]", False), ("b[k] * y[i]", False)])
+def test_a_masked_term_has_no_factor_that_the_kernel_still_writes(factor: str, taken: bool) -> None:
+    turn = f"float s = 0.0f; for (int k = 0; k < m; k++) if (k < t) s += a[i * m + k] * {factor};"
+    found = reason(row("for (int t = 0; t < 4; t++) { " + turn + " y[i] = s; }", reassociation=True),
+                   gene("masked_reads", "a"))  # fmt: skip
+    assert (found == "") is taken
+    assert taken or "y is written by the kernel" in found
