@@ -134,8 +134,8 @@ def planned(options: argparse.Namespace, evaluations: int) -> list[Task]:
 
 
 def related(one_file: Path, other: Path, kernels: dict[Path, str]) -> bool:
-    """True if both are recordings of one kernel."""
-    return kernels[one_file] == kernels[other]
+    """True if both are recordings of one kernel, as far as they tell."""
+    return kernels[one_file] == kernels[other] != ""
 
 
 def named(file: Path) -> str:

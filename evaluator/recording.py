@@ -218,9 +218,11 @@ def _text(value: Any) -> str:
 def times_elsewhere(recording: Recording, other: Recording) -> NDArray[np.float64]:
     """Times of another recording at the configurations of this one, shape (configurations,); NaN where it has none.
 
-    Parameters that only one of the two varies are left out of the comparison.
+    Parameters that only one of the two varies are left out of the comparison; with none in common there are no times.
     """
     shared = [name for name in recording.names if name in other.names]
+    if not shared:
+        return np.full(len(recording), math.nan)
     own = [recording.names.index(name) for name in shared]
     theirs = [other.names.index(name) for name in shared]
     known: dict[tuple[str, ...], float] = {}

@@ -29,6 +29,8 @@ SAMPLE = 1500
 """Configurations drawn from the whole space for each choice."""
 PARENTS = 8
 """Best configurations whose neighbours (one parameter differs) are candidates."""
+REACH = 32
+"""Values of a parameter to either side, in the order of the table, that count as neighbours."""
 EVERY = 5
 """Measurements between two looks at the length scales, and steps of such a look."""
 STEPS = 24
@@ -59,6 +61,7 @@ class ParameterSearch:
         rng: np.random.Generator,
         history: Sequence[Array] = (),
     ) -> None:
+        history = [times for times in history if np.isfinite(times).any()]
         self._history = np.stack([_relative(times) for times in history], axis=1) if history else None
         self._columns = parameter_columns(values, table)
         self._table = table
@@ -157,7 +160,7 @@ class ParameterSearch:
         own = tuple(map(int, self._table[row]))
         found = []
         for k, count in enumerate(self._counts):
-            for value in range(count):
+            for value in range(max(0, own[k] - REACH), min(count, own[k] + REACH + 1)):
                 other = self._rows.get((*own[:k], value, *own[k + 1 :]))
                 if other is not None and value != own[k]:
                     found.append(other)

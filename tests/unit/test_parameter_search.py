@@ -11,7 +11,7 @@ import pytest
 from evaluator.recording import Recording, read_recording, recording_of
 from knowledge.gaussian_process import JITTER, Kernel, Posterior, condition, improved, matern
 from knowledge.parameter_features import parameter_columns
-from knowledge.parameter_search import ParameterSearch, expected_improvement
+from knowledge.parameter_search import PARENTS, REACH, SAMPLE, ParameterSearch, expected_improvement
 
 TILES = Path(__file__).parents[1] / "data" / "spaces" / "tiles.json"
 
@@ -190,3 +190,28 @@ def test_what_it_learns_from_is_bounded_and_holds_the_best(tiles: Recording, mon
     ((targets, inputs, least),) = counts
     assert 15 <= targets <= 30 and inputs == targets
     assert least < -2.0, "the outlier at the very beginning is still known"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_history_of_nothing_is_no_history(tiles: Recording) -> None:
+    nothing = np.full(len(tiles), math.nan)
+    assert np.array_equal(curve(tiles, 1, 20, (nothing,)), curve(tiles, 1, 20))
+
+
+@pytest.mark.filterwarnings("error")
+def test_failures_elsewhere_are_the_slowest_there(tiles: Recording) -> None:
+    some = np.where(np.arange(len(tiles)) % 3 == 0, tiles.times_ms, math.nan)
+    assert np.isfinite(curve(tiles, 1, 20, (some,))[-1])
+
+
+def test_of_many_values_those_nearby_are_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def counted(mean: np.ndarray, spread: np.ndarray, best: float) -> np.ndarray:
+        sizes.append(len(mean))
+        return expected_improvement(mean, spread, best)
+
+    monkeypatch.setattr("knowledge.parameter_search.expected_improvement", counted)
+    many = recording_of("k", "d", ["x"], [((x,), 1.0 + abs(x - 7000) / 100, "") for x in range(10_000)])
+    assert len(curve(many, 0, 40)) == 40
+    assert max(sizes) <= SAMPLE + PARENTS * 2 * REACH

@@ -155,3 +155,8 @@ def test_times_of_another_recording_are_found_by_their_parameters(tmp_path: Path
     times = times_elsewhere(here, read_recording(tmp_path / "other.json"))
     assert np.isnan(times[:5]).all()
     assert np.array_equal(times[5:], here.times_ms[5:], equal_nan=True)
+
+
+def test_a_recording_of_other_parameters_tells_nothing() -> None:
+    other = recording_of("k", "d", ["x"], [((1,), 2.0, ""), ((2,), 1.0, "")])
+    assert np.isnan(times_elsewhere(read_recording(TILES), other)).all()
