@@ -102,7 +102,8 @@ def encode_body(
     plain = _expressions(spelled_out(body), names)
     known = types | VECTOR_TYPES | SCALAR_TYPES | names.types | {AUTO} | _paired_types(plain)
     known -= _KEYWORDS
-    prefix = "typedef int " + ", ".join(sorted(known)) + ";\n"
+    used = known & {token.text for token in plain} | {AUTO}  # reading all of them takes longer than most kernels
+    prefix = "typedef int " + ", ".join(sorted(used)) + ";\n"
     test = None
     if unparsable is not None:
         probe = unparsable
