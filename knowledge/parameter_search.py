@@ -29,7 +29,7 @@ SAMPLE = 1500
 """Configurations drawn from the whole space for each choice."""
 PARENTS = 8
 """Best configurations whose neighbours (one parameter differs) are candidates."""
-REACH = 32
+REACH = 512
 """Values of a parameter to either side, in the order of the table, that count as neighbours."""
 EVERY = 5
 """Measurements between two looks at the length scales, and steps of such a look."""
