@@ -107,6 +107,15 @@ def test_a_line_tells_no_two_statements_apart() -> None:
     assert Var("x") != Const("x")
 
 
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=3, max_size=6))
+def test_statements_are_as_equal_when_they_are_compared_again(shapes: list[tuple[int, int]]) -> None:
+    made = [Loop("i", Const("0"), Var(f"n{upper}"), (Assign(Var(f"s{target}"), Const("1"), "+="),))
+            for upper, target in shapes]  # fmt: skip
+    for _ in range(3):
+        for one, shape in zip(made, shapes, strict=True):
+            assert [one == other for other in made] == [shape == other for other in shapes]
+
+
 def test_a_pickled_node_is_found_again_in_a_process_that_hashes_otherwise() -> None:
     body = (Loop("i", Const("0"), Var("n"), (Assign(Index("A", (Var("i"),)), Const("1")),), line=4),)
     hash(body)
