@@ -187,13 +187,13 @@ def recording_of(
     if not kept:
         raise RecordingError("no parameter has more than one value")
     return Recording(
-        kernel,
-        device,
-        tuple(names[k] for k in kept),
+        _writable(kernel),
+        _writable(device),
+        tuple(_writable(names[k]) for k in kept),
         tuple(tuple(seen[k]) for k in kept),
         np.array(list(rows), dtype=np.int32)[:, kept],
         np.array([time for time, _ in rows.values()]),
-        tuple(failure for _, failure in rows.values()),
+        tuple(_writable(failure) for _, failure in rows.values()),
         problem_size,
     )
 
@@ -212,7 +212,12 @@ def _is_time(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     """A value as a macro would have it; 1 and 1.0 stay apart, true is 1."""
-    return str(int(value)) if isinstance(value, bool) else str(value)
+    return str(int(value)) if isinstance(value, bool) else _writable(str(value))
+
+
+def _writable(text: str) -> str:
+    """The text without halves of characters, which JSON can hold and no file."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def times_elsewhere(recording: Recording, other: Recording) -> NDArray[np.float64]:

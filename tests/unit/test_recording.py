@@ -160,3 +160,10 @@ def test_times_of_another_recording_are_found_by_their_parameters(tmp_path: Path
 def test_a_recording_of_other_parameters_tells_nothing() -> None:
     other = recording_of("k", "d", ["x"], [((1,), 2.0, ""), ((2,), 1.0, "")])
     assert np.isnan(times_elsewhere(read_recording(TILES), other)).all()
+
+
+def test_half_a_character_is_replaced_wherever_it_stands() -> None:
+    half = "a\ud800"
+    recording = recording_of(half, half, [half], [((half,), 2.0, ""), (("b",), None, half)])
+    texts = (recording.kernel, recording.device, *recording.names, *recording.values[0], *recording.failures)
+    assert "a?" in recording.names and all(text.encode() is not None for text in texts)
