@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from genome.genes import Gene, Genome, Site
+from genome.limits import DeviceLimits
 from genome.lower import lower
 from genome.spec import Role
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Target, Variant
 from tests.property.test_cuda_text_execution import execute
-from tests.property.test_transforms_execute import CASES, LIMITS, Case, assert_same, baseline, size_of, spec_of
+from tests.property.test_transforms_execute import CASES, Case, assert_same, baseline, size_of, spec_of
 
 
 def gene(name: str, label: str, **params: int) -> Gene:
@@ -31,6 +32,7 @@ def staged(x: str, o: str, c: str, weight: str) -> tuple[Gene, ...]:
             gene("shared_tile", weight, pad=4, transpose=1, width=1))  # fmt: skip
 
 
+LIMITS = DeviceLimits(max_threads=256, shared_bytes=64 * 1024, unrolled=512)
 MASKED = (gene("masked_reads", "in"), *staged("x", "o", "c", "weight"), gene("masked_tile", "in", pad=2))
 PADDED = (*staged("w", "oc", "ic", "wt"), gene("shared_tile", "x", pad=1, transpose=0, width=1))
 GENOMES = {
