@@ -18,13 +18,15 @@ def expected() -> tuple[type[Exception], ...]:
     """Errors that are no fault of the program. They are imported once there is one: most commands need few of them."""
     from evaluator.api import EvaluatorError
     from evaluator.devices import DeviceError
+    from evaluator.recording import RecordingError
     from evo.campaign_types import CampaignError
     from evo.export import ExportError
     from evo.plugins import PluginError
     from genome.source.errors import SourceError
     from knowledge.errors import KnowledgeError
 
-    return (CampaignError, SourceError, DeviceError, EvaluatorError, KnowledgeError, ExportError, PluginError)
+    of_campaigns = (CampaignError, SourceError, ExportError, PluginError)
+    return (*of_campaigns, DeviceError, EvaluatorError, RecordingError, KnowledgeError)
 
 
 class UserError(click.ClickException):

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 LEAST_MS, MOST_MS = 1e-9, 1e12
 """Shorter or longer is no time: tuners write such numbers (1e20, say) for a failure."""
 OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error, UnicodeDecodeError)
+"""What opening or reading a file of those raises where it is damaged or cut off."""
 
 
 class RecordingError(ValueError):
@@ -115,7 +117,7 @@ def read_json(path: Path) -> Any:
             return json.loads(file.read())
     except json.JSONDecodeError as error:
         raise RecordingError(f"{path}:{error.lineno}:{error.colno}: no valid JSON: {error.msg}") from None
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError, RecursionError) as error:
+    except (*UNREADABLE, ValueError, RecursionError) as error:
         raise RecordingError(f"{path}: cannot be read: {error}") from None
 
 

@@ -7,9 +7,7 @@ travels, so that a new one needs nothing here.
 
 from __future__ import annotations
 
-import gzip
 import json
-import lzma
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from typing import Any, TextIO
 from sqlalchemy import Connection, Table, UniqueConstraint, text
 from sqlalchemy.exc import DBAPIError
 
+from evaluator.recording import OPENERS, UNREADABLE
 from knowledge import schema
 from knowledge.errors import KnowledgeError
 from knowledge.json_rows import BATCH, count_again, insert_rows
@@ -27,7 +26,6 @@ from knowledge.migrate import current
 from knowledge.optimum import elect_again
 
 FORMAT = "evo-tune-base/1"
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 _TABLES = {table.name: table for table in schema.metadata.sorted_tables}
 Row = dict[str, Any]
 
@@ -37,7 +35,7 @@ def is_base(path: Path) -> bool:
     try:
         with _opened(path, "rt") as file:
             return FORMAT in file.readline(200)
-    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError):
+    except UNREADABLE:
         return False
 
 
@@ -175,7 +173,7 @@ def _lines(file: TextIO, path: Path) -> Iterator[tuple[int, str]]:
     try:
         for number, line in enumerate(file, 1):
             yield number, line
-    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise KnowledgeError(f"{path}: cannot be read beyond line {number}: {error}") from None
 
 
@@ -192,4 +190,4 @@ def _check_head(first: tuple[int, str | None], revision: str | None, path: Path)
 
 
 def _opened(path: Path, mode: str) -> Any:
-    return _OPENERS.get(path.suffix, open)(path, mode, encoding="utf-8")  # type: ignore[operator]
+    return OPENERS.get(path.suffix, open)(path, mode, encoding="utf-8")  # type: ignore[operator]

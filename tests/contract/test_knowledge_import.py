@@ -169,6 +169,17 @@ def test_a_cut_off_file_leaves_nothing_behind(suffix: str, knowledge_base: Knowl
     assert knowledge_base.counts() == before
 
 
+@pytest.mark.parametrize("suffix", [".json.gz", ".json.xz"])
+def test_a_damaged_file_leaves_nothing_behind(suffix: str, knowledge_base: KnowledgeBase, tmp_path: Path) -> None:
+    file = written(tmp_path / f"hurt{suffix}", table(name(), "D", times()))
+    data, before = file.read_bytes(), knowledge_base.counts()
+    for place in (15, 30, len(data) // 2, len(data) - 9):
+        file.write_bytes(data[:place] + bytes(byte ^ 0xFF for byte in data[place : place + 8]) + data[place + 8 :])
+        with pytest.raises((CampaignError, KnowledgeError), match=r"hurt\.json"):
+            import_file(knowledge_base, file)
+    assert knowledge_base.counts() == before
+
+
 HOSTILE = ["'; DROP TABLE kernel; --", '"); DELETE FROM variant; --', "%", "_" * 9, "a\0b", "\ud800", "[bold]x[/bold]",
            "\x1b[2J\x1b[31mred", "../../etc/passwd", "{{7*7}}", "%(name)s :name $1", "x" * 5000]  # fmt: skip
 
