@@ -12,7 +12,7 @@ __global__ void nbody(const float* px, const float* py, const float* pz, const f
     float dy = py[j] - yi;
     float dz = pz[j] - zi;
     float r2 = dx * dx + dy * dy + dz * dz + soft2;
-    float inv = rsqrtf(r2);
+    float inv = 1.0f / sqrtf(r2);
     float s = mass[j] * inv * inv * inv;
     fx += dx * s;
     fy += dy * s;
