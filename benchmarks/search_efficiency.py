@@ -1,7 +1,8 @@
 """How soon the search finds good configurations of recorded spaces: the whole engine, with recordings as devices.
 
     python benchmarks/search_efficiency.py --spaces DIR [--names a,b] [--budgets 25,50,100,200] [--repeats 30] [--warm]
-        [--json OUT] [--jobs N] [--peer FILE] [--blind]
+        [--mislead permuted|reversed|foreign] [--against FILE] [--half FILE|a,b] [--blind] [--agents a,b]
+        [--peer FILE] [--json OUT] [--jobs N]
 
 DIR holds files that ``evaluator.recording`` reads. A run is a campaign with a seed; every measurement costs one
 evaluation, the first configuration and failures included. What counts is best time so far over the space's optimum.
@@ -9,62 +10,34 @@ Printed for each space and over all: medians at each budget (over all spaces: th
 share of runs within 5% and 1%, evaluations until within 5%, CPU seconds a proposal.
 
 ``--warm`` gives each run the recordings of the other devices of the same kernel, and leaves out spaces that have none.
-``--blind`` switches the model off: agents alone. ``--peer FILE`` prints another tuner's figures on the same spaces
-beside ours: JSON with ``runs``, each with ``space``, ``strategy`` and ``ratio`` (best time over the optimum by budget,
-null where nothing ran).
+``--mislead`` does so too, but falsifies them (``search_runs.MISLEADING``). ``--against FILE``, an earlier output of
+``--json`` with the same seeds, prints the interval of the ratio to it for each space. ``--half`` names spaces (or a
+file with one a line) that are reported apart from the others: those that settings were chosen on, say. ``--blind``
+switches the model off: agents alone, or those that ``--agents`` names. ``--peer FILE`` prints another tuner's figures
+on the same spaces beside ours: JSON with ``runs``, each with ``space``, ``strategy``, ``ratio`` (best time over the
+optimum by budget, null where nothing ran) and ``improvements`` (evaluation and time of each new best).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
-import statistics
+import re
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from running import machine
+from search_figures import figures, hindsight, paired, peers, together
+from search_runs import AGENTS, MISLEADING, Run, Task, named, one, relatives
 
-from evaluator.recording import Recording, read_recording
-from evo.campaign_replay import recorded_space
-from evo.campaign_types import Budget, Campaign
-from evo.engine import evolve
-from evo.memory import NoMemory
-from evo.progress import SilentObserver
-from evo.wire_replay import assemble_replay
-
-WORST = 1000.0
-"""What counts where nothing has run yet."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Task:
-    """One run."""
-
-    file: Path
-    seed: int
-    evaluations: int
-    siblings: tuple[Path, ...]
-    blind: bool
-
-
-@dataclass(frozen=True)
-class Run:
-    """Best time so far over the optimum after each evaluation, and CPU seconds a proposal."""
-
-    space: str
-    curve: tuple[float, ...]
-    cpu_s: float
 
 
 def main() -> int:
@@ -76,29 +49,29 @@ def main() -> int:
         print("no space to run on", file=sys.stderr)
         return 2
     start = time.monotonic()
-    runs: dict[str, list[Run]] = {}
-    os.environ.update(dict.fromkeys(THREADS, "1"))  # each run has a process of its own
-    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-        for run in pool.map(one, tasks, chunksize=max(1, options.repeats // 4)):
-            runs.setdefault(run.space, []).append(run)
-            if len(runs[run.space]) == options.repeats:
-                print(line(run.space, figures(runs[run.space], budgets), budgets), flush=True)
-    spaces = {name: figures(found, budgets) for name, found in runs.items()}
-    overall = together(spaces, budgets)
-    mode = "warm" if options.warm else "cold"
-    print(line(f"overall, {mode}", overall, budgets))
-    record = {
+    spaces = measured(tasks, options, budgets)
+    mode = options.mislead or ("warm" if options.warm else "cold")
+    others = peers(options.peer, spaces, budgets) if options.peer else {}
+    record: dict[str, Any] = {
         "command": " ".join(["python", "benchmarks/search_efficiency.py", *sys.argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
-        "wall_s": round(time.monotonic() - start, 1),
-        "overall": {mode: overall},
-        "spaces": spaces,
     }
+    for name, members in groups(options.half, spaces).items():
+        record[name] = {mode: together([spaces[space] for space in members], budgets)}
+        print(line(f"{name}, {mode}", record[name][mode], budgets))
+        for strategy, found in others.items():
+            record[name][strategy] = together([found[space] for space in members], budgets)
+            print(line(strategy, record[name][strategy], budgets))
+    if others:
+        record["hindsight"] = hindsight(others.values(), budgets)
+        medians = "  ".join(f"{median:.3f}" for median in record["hindsight"].values())
+        print(f"{'the best of them for each space and budget':44s}{medians}")
+    if options.against:
+        record["pairs"] = pairs(spaces, json.loads(options.against.read_text())["spaces"], budgets)
+    record |= {"wall_s": round(time.monotonic() - start, 1), "spaces": spaces}
     if options.json:
-        options.json.write_text(json.dumps(record, indent=1) + "\n")
-    for name, theirs in peers(options.peer, spaces, budgets).items() if options.peer else ():
-        print(line(name, theirs, budgets))
+        options.json.write_text(compact(record))
     return 0
 
 
@@ -110,132 +83,76 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--budgets", default="25,50,100,200")
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--mislead", choices=MISLEADING, default="")
+    parser.add_argument("--against", type=Path)
+    parser.add_argument("--half", default="")
     parser.add_argument("--blind", action="store_true")
+    parser.add_argument("--agents", default="", help=f"of {', '.join(AGENTS)}")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peer", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = listed(options.agents) - set(AGENTS)
+    if unknown:
+        parser.error(f"--agents: no agent of a recorded space is called {', '.join(sorted(unknown))}")
+    return options
 
 
 def planned(options: argparse.Namespace, evaluations: int) -> list[Task]:
     """Every run, space by space."""
     files = sorted(f for f in options.spaces.iterdir() if ".json" in f.suffixes and f.name != "index.json")
-    wanted = set(filter(None, options.names.split(",")))
-    kernels = {file: read_recording(file).kernel for file in files} if options.warm else {}
-    tasks: list[Task] = []
-    for file in files:
-        if wanted and named(file) not in wanted:
-            continue
-        siblings = tuple(f for f in files if options.warm and f != file and related(f, file, kernels))
-        if options.warm and not siblings:
-            continue
-        tasks += [Task(file, seed, evaluations, siblings, options.blind) for seed in range(options.repeats)]
-    return tasks
+    wanted, warm = listed(options.names), bool(options.warm or options.mislead)
+    siblings = relatives(files, options.mislead) if warm else {}
+    agents = tuple(listed(options.agents) or AGENTS) if options.blind or options.agents else ()
+    return [
+        Task(file, seed, evaluations, siblings.get(file, ()), options.mislead, agents)
+        for file in files
+        if (not wanted or named(file) in wanted) and (not warm or siblings[file])
+        for seed in range(options.repeats)
+    ]
 
 
-def related(one_file: Path, other: Path, kernels: dict[Path, str]) -> bool:
-    """True if both are recordings of one kernel, as far as they tell."""
-    return kernels[one_file] == kernels[other] != ""
+def measured(tasks: Sequence[Task], options: argparse.Namespace, budgets: Sequence[int]) -> dict[str, dict[str, Any]]:
+    """Figures of each space, printed as soon as its runs have ended."""
+    runs: dict[str, list[Run]] = {}
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # each run has a process of its own
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        for run in pool.map(one, tasks, chunksize=max(1, options.repeats // 4)):
+            runs.setdefault(run.space, []).append(run)
+            if len(runs[run.space]) == options.repeats:
+                print(line(run.space, figures(runs[run.space], budgets), budgets), flush=True)
+    return {name: figures(found, budgets) for name, found in runs.items()}
 
 
-def named(file: Path) -> str:
-    """The space's name."""
-    return file.name.partition(".json")[0]
+def groups(half: str, spaces: Iterable[str]) -> dict[str, list[str]]:
+    """All spaces; the given half and the other one, if one is given."""
+    given = listed(Path(half).read_text().replace("\n", ",") if half and Path(half).is_file() else half)
+    found = {"overall": list(spaces)}
+    if given:
+        found["given half"] = [name for name in spaces if name in given]
+        found["other half"] = [name for name in spaces if name not in given]
+    return {name: members for name, members in found.items() if members}
 
 
-def one(task: Task) -> Run:
-    """A campaign on a recorded space."""
-    recording = read_recording(task.file)
-    space = recorded_space(recording, named(task.file))
-    campaign = Campaign(
-        name=space.name, path=task.file, spec=space.spec, output=task.file.parent, device=f"replay:{task.file}",
-        budget=Budget(task.evaluations), seed=task.seed, use_knowledge=False, surrogate=not task.blind,
-    )  # fmt: skip
-    siblings: list[Recording] = [read_recording(file) for file in task.siblings]
-    start = time.process_time()
-    result = evolve(campaign, assemble_replay(campaign, space, NoMemory(), siblings), observer=SilentObserver())
-    cpu = time.process_time() - start
-    first = float(recording.times_ms[space.first])
-    measured = [point for point in result.history if not point.cached]
-    times = [first] + [math.inf if p.speedup is None else first / p.speedup for p in measured]
-    best = np.minimum.accumulate(times)[: task.evaluations] / recording.best_ms
-    curve = [*map(float, best), *[float(best[-1])] * (task.evaluations - len(best))]
-    return Run(named(task.file), tuple(min(ratio, WORST) for ratio in curve), cpu / max(1, result.counts.proposals))
-
-
-def figures(runs: list[Run], budgets: list[int]) -> dict[str, Any]:
-    """One space."""
-    until = [next((n for n, ratio in enumerate(run.curve, 1) if ratio <= 1.05), math.inf) for run in runs]
-    return {
-        **at_budgets([[run.curve[budget - 1] for run in runs] for budget in budgets], budgets),
-        "to_5_percent": finite(statistics.median(until)),
-        "cpu_ms_a_proposal": 1e3 * statistics.fmean(run.cpu_s for run in runs),
-        "runs": len(runs),
-    }
-
-
-def at_budgets(ratios: list[list[float]], budgets: list[int]) -> dict[str, Any]:
-    """Medians, means and shares of one space's runs, by budget."""
-    return {
-        str(budget): {"median": statistics.median(own), "mean": statistics.fmean(own),
-                      "within5": share(own, 1.05), "within1": share(own, 1.01)}
-        for budget, own in zip(budgets, ratios, strict=True)
-    }  # fmt: skip
-
-
-def together(spaces: dict[str, dict[str, Any]], budgets: list[int]) -> dict[str, Any]:
-    """All spaces."""
-    reached = [math.inf if space["to_5_percent"] is None else space["to_5_percent"] for space in spaces.values()]
-    return {
-        **over_spaces(list(spaces.values()), budgets),
-        "to_5_percent": finite(statistics.median(reached)),
-        "cpu_ms_a_proposal": statistics.fmean(space["cpu_ms_a_proposal"] for space in spaces.values()),
-    }
-
-
-def over_spaces(spaces: list[dict[str, Any]], budgets: list[int]) -> dict[str, Any]:
-    """Geometric means of medians and means, plain means of shares, by budget."""
-    return {
-        str(budget): {
-            **{
-                key: statistics.geometric_mean(space[str(budget)][key] for space in spaces)
-                for key in ("median", "mean")
-            },
-            **{key: statistics.fmean(space[str(budget)][key] for space in spaces) for key in ("within5", "within1")},
-        }
-        for budget in budgets
-    }
-
-
-def finite(number: float) -> float | None:
-    """The number; None for infinity, which JSON does not know."""
-    return None if math.isinf(number) else number
-
-
-def peers(file: Path, spaces: Collection[str], budgets: list[int]) -> dict[str, dict[str, Any]]:
-    """Another tuner's strategies over the same spaces; one that lacks a space is left out."""
-    ratios: dict[str, dict[str, list[dict[str, float]]]] = {}
-    for run in json.loads(file.read_text())["runs"]:
-        if run["space"] in spaces:
-            at = {budget: WORST if ratio is None else ratio for budget, ratio in run["ratio"].items()}
-            ratios.setdefault(run["strategy"], {}).setdefault(run["space"], []).append(at)
-    found = {}
-    for strategy, by_space in ratios.items():
-        if len(by_space) == len(spaces) and all(
-            str(b) in run for runs in by_space.values() for run in runs for b in budgets
-        ):
-            rows = {space: at_budgets([[run[str(b)] for run in runs] for b in budgets], budgets)
-                    for space, runs in by_space.items()}  # fmt: skip
-            found[strategy] = over_spaces(list(rows.values()), budgets)
+def pairs(
+    spaces: Mapping[str, Mapping[str, Any]], against: Mapping[str, Mapping[str, Any]], budgets: Sequence[int]
+) -> dict[str, dict[str, list[float]]]:
+    """Ratio to another mode with its interval, by space and budget, printed as well."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for name in (name for name in spaces if name in against):
+        common = [b for b in budgets if str(b) in against[name]["ratios"]]
+        found[name] = {str(b): [round(x, 4) for x in paired(spaces[name], against[name], b)] for b in common}
+        text = "  ".join(f"{b}: {m:.3f} [{low:.3f}, {high:.3f}]" for b, (m, low, high) in found[name].items())
+        print(f"{name:34s}over the other: {text}")
     return found
 
 
-def share(ratios: list[float], limit: float) -> float:
-    """Share of runs at most at the limit."""
-    return sum(ratio <= limit for ratio in ratios) / len(ratios)
+def listed(names: str) -> set[str]:
+    """Names with commas between them."""
+    return {name.strip() for name in names.split(",")} - {""}
 
 
-def line(name: str, at: dict[str, Any], budgets: list[int]) -> str:
+def line(name: str, at: Mapping[str, Any], budgets: Sequence[int]) -> str:
     """One line of the table."""
     medians = "  ".join(f"{at[str(b)]['median']:.3f}" for b in budgets)
     within5 = " ".join(f"{at[str(b)]['within5']:4.0%}" for b in budgets)
@@ -245,6 +162,12 @@ def line(name: str, at: dict[str, Any], budgets: list[int]) -> str:
         return text
     reached = "-" if at["to_5_percent"] is None else f"{at['to_5_percent']:.0f}"
     return f"{text}  to 5%: {reached:>4}  {at['cpu_ms_a_proposal']:.1f} ms"
+
+
+def compact(record: Mapping[str, Any]) -> str:
+    """JSON with each list of numbers on a line of its own."""
+    text = json.dumps(record, indent=1)
+    return re.sub(r"\[[^\[\]{}\"]*\]", lambda found: " ".join(found[0].split()), text) + "\n"
 
 
 if __name__ == "__main__":
