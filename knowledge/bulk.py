@@ -13,8 +13,9 @@ from genome.genes import Genome
 from knowledge import encode, schema
 from knowledge.json_rows import count_again, insert_rows
 from knowledge.optimum import CampaignKeys, Offer, settle_optimum
+from knowledge.posting import genome_row, lineage_row
 from knowledge.records import CampaignRecord, Outcome
-from knowledge.write import campaign_keys, finish_campaign, lineage_row, problem_id, start_campaign
+from knowledge.write import campaign_keys, finish_campaign, problem_id, start_campaign
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,7 @@ def _genomes(connection: Connection, items: Sequence[_Keyed]) -> dict[str, int]:
     """Ids by digest. Written in order of the digests, so that two writers never wait for each other."""
     table = schema.genome
     found: dict[str, Genome] = {item.genome: item.outcome.variant.genome for item in items}
-    rows = ({"digest": key, "genes": encode.genes_json(found[key].genes)} for key in sorted(found))
-    insert_rows(connection, table, rows)
+    insert_rows(connection, table, (genome_row(found[key]) for key in sorted(found)))
     return _ids(connection, table, _among(table, found))
 
 
@@ -102,9 +102,9 @@ def _variants(
 def _lineage(campaign: int, item: _Keyed, genomes: Mapping[str, int], variants: Mapping[str, int]) -> dict[str, Any]:
     outcome, genome = item.outcome, genomes[item.genome]
     return {
-        **lineage_row(campaign, outcome.lineage), "variant_id": variants[item.variant], "genome_id": genome,
-        "proposed_id": genome, "skipped": [], "speedup": encode.plain(outcome.speedup), "predicted": None,
-        "forced": False, "cached": False,
+        **lineage_row(outcome.lineage), "campaign_id": campaign, "variant_id": variants[item.variant],
+        "genome_id": genome, "proposed_id": genome, "skipped": [],
+        "speedup": encode.plain(outcome.speedup), "predicted": None, "forced": False, "cached": False,
     }  # fmt: skip
 
 

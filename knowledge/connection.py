@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from knowledge.embedded import EmbeddedServer
-from knowledge.errors import KnowledgeError
+from knowledge.errors import KnowledgeAway, KnowledgeError
 from knowledge.url import scrubbed, shown
 
 T = TypeVar("T")
@@ -31,14 +31,19 @@ _SESSION = (
 )
 _NETWORK = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 3,
             "tcp_user_timeout": 20_000, "application_name": "evo-tune"}  # fmt: skip
-_TRANSIENT = ("08", "40001", "40P01", "53300", "55P03", "57P01", "57P02", "57P03", "57P05", "25P03")
+_TRANSIENT = ("08", "23503", "40001", "40P01", "53300", "55P03", "57P01", "57P02", "57P03", "57P05", "25P03")
+"""SQLSTATEs after which the same work is tried again; 23503: a row that it had found was deleted meanwhile."""
+_AWAY = (*_TRANSIENT, "25006", "28", "42501", "53", "57", "58")
+"""After which it may succeed when somebody has seen to the server: full, shut, standing by, or closed to this role."""
 
 
 class Database:
     """An engine on one URL, and the embedded server behind it if there is one."""
 
-    def __init__(self, url: URL, server: EmbeddedServer | None = None) -> None:
+    def __init__(self, url: URL, server: EmbeddedServer | None = None, patience_s: float = RETRY_S) -> None:
+        """``patience_s``: how long work is repeated while the server is away."""
         self.url = url
+        self._patience_s = patience_s
         self._server = server
         self._engine = _engine(url)
 
@@ -51,13 +56,15 @@ class Database:
         if self._server is not None:
             self._server.ensure()
 
-    def run(self, work: Callable[[Connection], T], retry_s: float = RETRY_S) -> T:
+    def run(self, work: Callable[[Connection], T], retry_s: float | None = None) -> T:
         """Runs ``work`` in one transaction and returns its result; repeats it after a lost connection.
 
         Raises:
-            KnowledgeError: If the server stays away for ``retry_s`` seconds, or refuses the work.
+            KnowledgeAway: If the server stays away for ``retry_s`` seconds (None: as long as was said at first).
+            KnowledgeError: If it refuses the work.
         """
-        deadline, delay = time.monotonic() + retry_s, FIRST_DELAY_S
+        deadline = time.monotonic() + (self._patience_s if retry_s is None else retry_s)
+        delay = FIRST_DELAY_S
         while True:
             try:
                 with self._engine.begin() as connection:
@@ -68,7 +75,7 @@ class Database:
             self._engine.dispose()
             time.sleep(delay)
             delay = min(2 * delay, LONGEST_DELAY_S)
-            self.start()
+            self._start_again()
 
     def close(self) -> None:
         """Ends the connections, then lets go of the embedded server. Idempotent."""
@@ -76,16 +83,24 @@ class Database:
         if self._server is not None:
             self._server.close()
 
+    def _start_again(self) -> None:
+        try:
+            self.start()
+        except KnowledgeError as error:
+            raise KnowledgeAway(error.message, error.hint) from None
+
     def _explained(self, error: DBAPIError) -> KnowledgeError:
         lines = scrubbed(str(error.orig), self.url).strip().splitlines() or ["no reason given"]
-        if error.connection_invalidated or _state(error) is None:
-            return KnowledgeError(
+        state = _state(error)
+        if error.connection_invalidated or state is None:
+            return KnowledgeAway(
                 f"cannot reach the knowledge base {shown(self.url)}: {lines[0]}",
                 "start the server or correct its URL; without a URL the embedded server is used",
             )
-        if _state(error) == "57014":
-            return KnowledgeError(f"the knowledge base {shown(self.url)} took too long to answer", "try again later")
-        return KnowledgeError(f"the knowledge base {shown(self.url)} refused: {lines[0]}", "check the role's rights")
+        if state == "57014":
+            return KnowledgeAway(f"the knowledge base {shown(self.url)} took too long to answer", "try again later")
+        kind = KnowledgeAway if state.startswith(_AWAY) else KnowledgeError
+        return kind(f"the knowledge base {shown(self.url)} refused: {lines[0]}", "check the role's rights")
 
 
 def _state(error: DBAPIError) -> str | None:

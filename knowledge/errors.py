@@ -1,4 +1,4 @@
-"""The one error of the knowledge base."""
+"""The errors of the knowledge base."""
 
 from __future__ import annotations
 
@@ -10,3 +10,7 @@ class KnowledgeError(Exception):
         super().__init__(f"{message} ({hint})" if hint else message)
         self.message = message
         self.hint = hint
+
+
+class KnowledgeAway(KnowledgeError):
+    """The server is lost, full, busy or closed to us: the same work may succeed later."""

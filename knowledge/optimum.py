@@ -17,7 +17,6 @@ from sqlalchemy.dialects.postgresql import insert
 from evaluator.result import Status
 from knowledge import encode, schema
 from knowledge.baseline import baselines
-from knowledge.records import Outcome
 
 _FAULTS = [status.value for status in Status if status is not Status.OK and not status.retryable]
 
@@ -42,30 +41,42 @@ class Offer:
     agent: str
 
 
-def refresh_optima(
-    connection: Connection, kernel: int, hardware: int, toolchain: int, campaign: int, variant: int, genome: int,
-    outcome: Outcome,
-) -> None:  # fmt: skip
+@dataclass(frozen=True)
+class Change:
+    """A recorded outcome, as far as optima depend on it.
+
+    Attributes:
+        variant, genome: Their ids.
+        agent: Who proposed it.
+        speedup: Over all tuned sizes; None if it failed.
+        sizes: Labels of the sizes that it was timed at.
+    """
+
+    variant: int
+    genome: int
+    agent: str
+    speedup: float | None
+    sizes: tuple[str, ...]
+
+
+def refresh_optima(connection: Connection, keys: CampaignKeys, change: Change) -> None:
     """Takes one recorded outcome into account; its evaluations are in the table already.
 
     Writers of the same problem do this one after the other (the problem's row is locked), so that the last one sees
     the evaluations of all.
     """
-    if outcome.speedup is None or _is_faulty(connection, hardware, variant, campaign):
-        _dethrone(connection, kernel, hardware, variant)
+    variant, campaign = change.variant, keys.campaign
+    if change.speedup is None or _is_faulty(connection, keys.hardware, variant, campaign):
+        _dethrone(connection, keys.kernel, keys.hardware, variant)
         return
-    timed = [
-        evaluation.size for evaluation in outcome.evaluations
-        if evaluation.status is Status.OK and evaluation.timing is not None and not evaluation.fallback
-    ]  # fmt: skip
-    for problem in _locked_problems(connection, kernel, timed):
-        key = {"kernel_id": kernel, "hardware_id": hardware, "toolchain_id": toolchain, "problem_id": problem}
+    for problem in _locked_problems(connection, keys.kernel, change.sizes):
+        key = {"kernel_id": keys.kernel, "hardware_id": keys.hardware, "toolchain_id": keys.toolchain,
+               "problem_id": problem}  # fmt: skip
         best_ms = connection.execute(_times(key).where(schema.evaluation.c.variant_id == variant)).one().best_ms
         baseline_ms = baselines(connection, [campaign]).get((campaign, problem))
         values = {
-            **key, "variant_id": variant, "genome_id": genome, "campaign_id": campaign,
-            "agent": encode.text(outcome.lineage.agent, encode.NAME_LENGTH), "best_ms": best_ms,
-            "baseline_ms": baseline_ms if baseline_ms is not None else best_ms * outcome.speedup,
+            **key, "variant_id": variant, "genome_id": change.genome, "campaign_id": campaign, "agent": change.agent,
+            "best_ms": best_ms, "baseline_ms": baseline_ms if baseline_ms is not None else best_ms * change.speedup,
         }  # fmt: skip
         _offer(connection, key, values)
 

@@ -14,14 +14,15 @@ from evaluator.recording import Recording
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.spec import ProblemSize
 from genome.variant import Rejection
-from knowledge import bulk, joining, listing, prior, published, queries, recordings, write
-from knowledge.connection import Database
+from knowledge import bulk, joining, listing, posting, prior, published, queries, recordings, write
+from knowledge.connection import RETRY_S, Database
 from knowledge.dossier import Dossier, dossier
 from knowledge.embedded import EmbeddedServer
 from knowledge.filters import Filter
 from knowledge.listing import CampaignRow, DeviceRow, KernelRow, TopRow
 from knowledge.migrate import migrate
 from knowledge.pg_layout import default_data_dir
+from knowledge.posting import Posting
 from knowledge.published import Recommendation
 from knowledge.read_only import Answer, answer
 from knowledge.records import CampaignRecord, KernelRecord, Lineage, Outcome, Prior, TrainingRow
@@ -42,21 +43,22 @@ class KnowledgeBase:
         self._database = database
 
     @staticmethod
-    def open(url: str | None, data_dir: Path | None = None) -> KnowledgeBase:
+    def open(url: str | None, data_dir: Path | None = None, patience_s: float = RETRY_S) -> KnowledgeBase:
         """Connects and brings the schema up to date.
 
         Args:
             url: ``postgresql+psycopg://...``, or None for the embedded server, which is started if need be.
             data_dir: Folder of the embedded server; ``$EVO_TUNE_HOME`` or the user's data folder by default.
+            patience_s: How long everything is tried again while the server is away.
 
         Raises:
             KnowledgeError: If the server cannot be started or reached, or its base is from a newer evo-tune.
         """
         if url is not None:
-            database = Database(parse_url(url))
+            database = Database(parse_url(url), None, patience_s)
         else:
             server = EmbeddedServer(data_dir if data_dir is not None else default_data_dir())
-            database = Database(server.url, server)
+            database = Database(server.url, server, patience_s)
         try:
             database.start()
             database.run(migrate, retry_s=FIRST_CONTACT_S)
@@ -88,25 +90,43 @@ class KnowledgeBase:
         token = uuid.uuid4()
         return self._database.run(lambda connection: write.start_campaign(connection, record, token, resume))
 
+    def post(self, campaign: int, item: Posting, patience_s: float | None = None) -> None:
+        """Writes one thing that a campaign has to tell; the same one again changes nothing.
+
+        Args:
+            campaign: Its id.
+            item: What to write.
+            patience_s: How long it is tried again while the server is away; None as for everything else.
+        """
+        self._database.run(lambda connection: write.post(connection, campaign, item), patience_s)
+
     def record(self, campaign: int, outcome: Outcome) -> None:
         """Writes one finished proposal. Writing the same one again changes nothing.
 
         ``outcome.lineage.generation`` is its number in the campaign. The baseline is recorded like any other proposal,
         with an empty genome: speed-ups at each size are against it.
         """
-        self._database.run(lambda connection: write.record_outcome(connection, campaign, outcome))
+        self.post(campaign, posting.outcome_posting(outcome))
 
     def prove(self, campaign: int, comparison: Comparison) -> None:
         """Writes the figures of a verified final comparison; any other is ignored."""
-        self._database.run(lambda connection: write.record_proof(connection, campaign, comparison))
+        self.post(campaign, posting.proof_posting(comparison))
 
     def reject(self, campaign: int, rejection: Rejection, lineage: Lineage) -> None:
         """Writes a genome that gave no variant."""
-        self._database.run(lambda connection: write.record_rejection(connection, campaign, rejection, lineage))
+        self.post(campaign, posting.rejection_posting(rejection, lineage))
 
     def finish(self, campaign: int, summary: Mapping[str, Any]) -> None:
         """Marks the campaign as ended; ``summary`` is plain data."""
-        self._database.run(lambda connection: write.finish_campaign(connection, campaign, summary))
+        self.post(campaign, posting.end_posting(summary))
+
+    def token(self, campaign: int) -> uuid.UUID:
+        """What a campaign is called in every base that knows it."""
+        return self._database.run(lambda connection: write.campaign_token(connection, campaign))
+
+    def campaign_of(self, token: uuid.UUID) -> int | None:
+        """Id of the campaign with this token; None if the base has none."""
+        return self._database.run(lambda connection: write.campaign_of(connection, token))
 
     def record_all(
         self, token: uuid.UUID, record: CampaignRecord, outcomes: Sequence[Outcome], summary: Mapping[str, Any]
@@ -156,7 +176,7 @@ class KnowledgeBase:
 
     def save_state(self, campaign: int, key: str, data: Mapping[str, Any]) -> None:
         """Replaces one entry of the campaign's state; plain data only."""
-        self._database.run(lambda connection: write.save_state(connection, campaign, key, data))
+        self.post(campaign, posting.state_posting(key, data))
 
     def load_state(self, campaign: int, key: str) -> Mapping[str, Any] | None:
         """One entry of the campaign's state, or None."""
@@ -164,7 +184,7 @@ class KnowledgeBase:
 
     def record_metrics(self, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
         """Writes how well the surrogate did up to proposal ``ordinal``."""
-        self._database.run(lambda connection: write.record_metrics(connection, campaign, ordinal, metrics))
+        self.post(campaign, posting.metrics_posting(ordinal, metrics))
 
     def surrogate_metrics(self, campaign: int) -> tuple[tuple[int, SurrogateMetrics], ...]:
         """(proposals before it, figures) of a campaign, in order."""

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from evaluator.api import Comparison
-from evaluator.result import Evaluation
-from genome.genes import Genome
-from genome.variant import Rejection
+from evaluator.result import Status
 from knowledge import encode, schema
 from knowledge.errors import KnowledgeError
 from knowledge.features import SIZE_FEATURE_VERSION, label_features
-from knowledge.optimum import CampaignKeys, refresh_optima
-from knowledge.records import CampaignRecord, Lineage, Outcome
-from knowledge.trust import SurrogateMetrics
+from knowledge.optimum import CampaignKeys, Change, refresh_optima
+from knowledge.posting import Kind, Posting
+from knowledge.records import CampaignRecord
 
 _MAY_CHANGE = frozenset({
     "budget", "output", "device", "knowledge", "name", "processes", "seed", "population", "epsilon", "surrogate",
@@ -31,14 +28,14 @@ def campaign_keys(connection: Connection, campaign: int) -> CampaignKeys:
     """Keys of a campaign.
 
     Raises:
-        KeyError: If there is no such campaign.
+        KnowledgeError: If there is no such campaign.
     """
     table = schema.campaign
     row = connection.execute(
         select(table.c.kernel_id, table.c.hardware_id, table.c.toolchain_id).where(table.c.id == campaign)
     ).one_or_none()
     if row is None:
-        raise KeyError(f"the knowledge base holds no campaign {campaign}")
+        raise KnowledgeError(f"the knowledge base holds no campaign {campaign}", "was it deleted while it ran?")
     return CampaignKeys(campaign, row.kernel_id, row.hardware_id, row.toolchain_id)
 
 
@@ -101,85 +98,103 @@ def _check_unchanged(old: Row[Any, Any, Any], record: CampaignRecord) -> None:
         )
 
 
-def record_outcome(connection: Connection, campaign: int, outcome: Outcome) -> None:
+def post(connection: Connection, campaign: int, posting: Posting) -> None:
+    """Writes what a posting says.
+
+    Raises:
+        KnowledgeError: If there is no such campaign (any more).
+    """
+    _WRITERS[posting.kind](connection, campaign_keys(connection, campaign), posting)
+
+
+def _outcome(connection: Connection, keys: CampaignKeys, posting: Posting) -> None:
     """Variant, evaluations, lineage and the optima that they change."""
-    keys = campaign_keys(connection, campaign)
-    applied, proposed = _genomes(connection, outcome.variant.genome, outcome.variant.proposed)
-    row = {**encode.variant_row(outcome.variant), "kernel_id": keys.kernel, "genome_id": applied}
+    data, lineage = posting.data, posting.data["lineage"]
+    applied, proposed = _genomes(connection, data["genome"], data["proposed"])
+    row = {**data["variant"], "kernel_id": keys.kernel, "genome_id": applied}
     variant = ensure_row(connection, schema.variant, ("kernel_id", "digest"), row)
     statement = insert(schema.lineage).values(
-        **lineage_row(campaign, outcome.lineage), variant_id=variant, genome_id=applied, proposed_id=proposed,
-        skipped=encode.skipped_json(outcome.variant.skipped), speedup=encode.plain(outcome.speedup),
-        predicted=encode.plain(outcome.predicted), forced=outcome.forced, cached=outcome.cached,
+        **lineage, **posting.stamp, campaign_id=keys.campaign, variant_id=variant, genome_id=applied,
+        proposed_id=proposed,
     )  # fmt: skip
     connection.execute(statement.on_conflict_do_nothing())
+    owner = {"variant_id": variant, "hardware_id": keys.hardware, "toolchain_id": keys.toolchain,
+             "campaign_id": keys.campaign, "ordinal": lineage["ordinal"], "reused": lineage["cached"]}  # fmt: skip
     rows = [
-        {**encode.evaluation_row(evaluation), "problem_id": problem_id(connection, keys.kernel, evaluation.size),
-         "variant_id": variant, "hardware_id": keys.hardware, "toolchain_id": keys.toolchain,
-         "campaign_id": campaign, "ordinal": outcome.lineage.generation, "is_check": check, "reused": outcome.cached}
-        for evaluation, check in _all_evaluations(outcome)
-    ]  # fmt: skip
+        {**_but_size(item), **posting.stamp, **owner, "problem_id": problem_id(connection, keys.kernel, item["size"])}
+        for item in data["evaluations"]
+    ]
     if rows:
         connection.execute(insert(schema.evaluation).values(rows).on_conflict_do_nothing())
-    if not outcome.cached:
-        refresh_optima(connection, keys.kernel, keys.hardware, keys.toolchain, campaign, variant, applied, outcome)
+    if not lineage["cached"]:
+        timed = tuple(item["size"] for item in data["evaluations"] if _is_timed(item))
+        change = Change(variant, applied, lineage["agent"], lineage["speedup"], timed)
+        refresh_optima(connection, keys, change)
 
 
-def record_proof(connection: Connection, campaign: int, comparison: Comparison) -> None:
+def _is_timed(item: Mapping[str, Any]) -> bool:
+    """True for a time of the variant itself at a tuned size."""
+    is_ok = item["status"] == Status.OK.value and item["median_ms"] is not None
+    return is_ok and not item["is_check"] and not item["fallback"]
+
+
+def _but_size(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name != "size"}
+
+
+def _proof(connection: Connection, keys: CampaignKeys, posting: Posting) -> None:
     """One row a size of a verified final comparison; writing it again replaces it."""
-    keys = campaign_keys(connection, campaign)
     table = schema.variant
     variant = connection.execute(
-        select(table.c.id).where(table.c.kernel_id == keys.kernel, table.c.digest == comparison.variant)
+        select(table.c.id).where(table.c.kernel_id == keys.kernel, table.c.digest == posting.data["variant"])
     ).scalar_one_or_none()
-    if variant is None or not comparison.verified or not comparison.processes:
+    if variant is None:
         return
-    for size in comparison.sizes:
-        key = {
-            "campaign_id": campaign,
-            "problem_id": problem_id(connection, keys.kernel, size.size),
-            "variant_id": variant,
-        }
-        values = {"baseline_ms": size.baseline_ms, "best_ms": size.best_ms, "speedup": size.speedup, "low": size.low,
-                  "high": size.high, "processes": comparison.processes}  # fmt: skip
-        statement = insert(schema.proof).values(**key, **encode.plain(values))
-        connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=encode.plain(values)))
+    for item in posting.data["sizes"]:
+        problem, values = problem_id(connection, keys.kernel, item["size"]), _but_size(item)
+        key = {"campaign_id": keys.campaign, "problem_id": problem, "variant_id": variant}
+        statement = insert(schema.proof).values(**key, **values, **posting.stamp)
+        connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values))
 
 
-def record_rejection(connection: Connection, campaign: int, rejection: Rejection, lineage: Lineage) -> None:
+def _rejection(connection: Connection, keys: CampaignKeys, posting: Posting) -> None:
     """A genome that gave no variant."""
-    genome, _ = _genomes(connection, rejection.genome, rejection.genome)
-    statement = insert(schema.rejection).values(
-        **lineage_row(campaign, lineage), genome_id=genome, kind=encode.text(rejection.kind, encode.NAME_LENGTH),
-        reason=encode.text(rejection.reason, encode.MESSAGE_LENGTH),
-    )  # fmt: skip
-    connection.execute(statement.on_conflict_do_nothing())
+    (genome,) = _genomes(connection, posting.data["genome"])
+    values = {**posting.data["rejection"], **posting.stamp, "campaign_id": keys.campaign, "genome_id": genome}
+    connection.execute(insert(schema.rejection).values(**values).on_conflict_do_nothing())
 
 
-def finish_campaign(connection: Connection, campaign: int, summary: Mapping[str, Any]) -> None:
-    """Marks the campaign as ended."""
+def _metrics(connection: Connection, keys: CampaignKeys, posting: Posting) -> None:
+    """Quality of the surrogate after so many proposals; a repeated number replaces the earlier figures."""
+    statement = insert(schema.surrogate_metric).values(**posting.data, **posting.stamp, campaign_id=keys.campaign)
+    fresh = {name: statement.excluded[name] for name in posting.data if name != "ordinal"}
+    connection.execute(statement.on_conflict_do_update(index_elements=["campaign_id", "ordinal"], set_=fresh))
+
+
+def _state(connection: Connection, keys: CampaignKeys, posting: Posting) -> None:
+    """Replaces one entry of the campaign's state."""
+    statement = insert(schema.state).values(**posting.data, campaign_id=keys.campaign)
+    fresh = {"data": statement.excluded.data, "updated_at": func.now()}
+    connection.execute(statement.on_conflict_do_update(index_elements=["campaign_id", "key"], set_=fresh))
+
+
+def _end(connection: Connection, keys: CampaignKeys, posting: Posting) -> None:
+    finish_campaign(connection, keys.campaign, posting.data["summary"], posting.at)
+
+
+def finish_campaign(
+    connection: Connection, campaign: int, summary: Mapping[str, Any], at: datetime | None = None
+) -> None:
+    """Marks the campaign as ended; ``at`` is when, None for now."""
     table = schema.campaign
-    values = {"finished_at": func.now(), "summary": encode.plain(summary)}
+    values = {"finished_at": at or func.now(), "summary": encode.plain(summary)}
     connection.execute(update(table).where(table.c.id == campaign).values(**values))
 
 
-def save_state(connection: Connection, campaign: int, key: str, data: Mapping[str, Any]) -> None:
-    """Replaces one entry of the campaign's state."""
-    values = {"campaign_id": campaign, "key": encode.text(key, encode.NAME_LENGTH), "data": encode.plain(data)}
-    statement = insert(schema.state).values(**values)
-    statement = statement.on_conflict_do_update(
-        index_elements=["campaign_id", "key"], set_={"data": statement.excluded.data, "updated_at": func.now()}
-    )
-    connection.execute(statement)
-
-
-def record_metrics(connection: Connection, campaign: int, ordinal: int, metrics: SurrogateMetrics) -> None:
-    """Quality of the surrogate after so many proposals; a repeated number replaces the earlier figures."""
-    values = {"campaign_id": campaign, "ordinal": ordinal, **encode.plain(asdict(metrics))}
-    statement = insert(schema.surrogate_metric).values(**values)
-    fresh = {name: statement.excluded[name] for name in asdict(metrics)}
-    keys = ["campaign_id", "ordinal"]
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=fresh))
+_WRITERS: Mapping[Kind, Callable[[Connection, CampaignKeys, Posting], None]] = {
+    Kind.OUTCOME: _outcome, Kind.REJECTION: _rejection, Kind.PROOF: _proof, Kind.METRICS: _metrics,
+    Kind.STATE: _state, Kind.END: _end,
+}  # fmt: skip
 
 
 def load_state(connection: Connection, campaign: int, key: str) -> dict[str, Any] | None:
@@ -191,13 +206,24 @@ def load_state(connection: Connection, campaign: int, key: str) -> dict[str, Any
     return found.data if found is not None and isinstance(found.data, dict) else None
 
 
-def _genomes(connection: Connection, *genomes: Genome) -> tuple[int, ...]:
+def campaign_token(connection: Connection, campaign: int) -> uuid.UUID:
+    """What a campaign is called in every base."""
+    table = schema.campaign
+    found: uuid.UUID = connection.execute(select(table.c.token).where(table.c.id == campaign)).scalar_one()
+    return found
+
+
+def campaign_of(connection: Connection, token: uuid.UUID) -> int | None:
+    """Id of the campaign with this token; None if the base has none."""
+    return connection.execute(select(schema.campaign.c.id).where(schema.campaign.c.token == token)).scalar_one_or_none()
+
+
+def _genomes(connection: Connection, *rows: Mapping[str, Any]) -> tuple[int, ...]:
     """Ids of the genomes. Written in order of their digests, so that two writers never wait for each other."""
     ids: dict[str, int] = {}
-    for genome in sorted(genomes, key=Genome.digest):
-        values = {"digest": genome.digest(), "genes": encode.genes_json(genome.genes)}
-        ids[genome.digest()] = ensure_row(connection, schema.genome, ("digest",), values)
-    return tuple(ids[genome.digest()] for genome in genomes)
+    for row in sorted(rows, key=lambda row: str(row["digest"])):
+        ids[row["digest"]] = ensure_row(connection, schema.genome, ("digest",), row)
+    return tuple(ids[row["digest"]] for row in rows)
 
 
 def problem_id(connection: Connection, kernel: int, label: str, features: tuple[float, ...] | None = None) -> int:
@@ -209,16 +235,3 @@ def problem_id(connection: Connection, kernel: int, label: str, features: tuple[
         "features": list(label_features(sizes) if features is None else features),
     }  # fmt: skip
     return ensure_row(connection, schema.problem, ("kernel_id", "label"), values)
-
-
-def lineage_row(campaign: int, lineage: Lineage) -> dict[str, Any]:
-    """Columns that ``lineage`` and ``rejection`` share."""
-    return {
-        "campaign_id": campaign, "ordinal": lineage.generation, "agent": encode.text(lineage.agent, encode.NAME_LENGTH),
-        "parents": [encode.text(parent, encode.NAME_LENGTH) for parent in lineage.parents],
-        "delta": encode.genes_json(lineage.delta),
-    }  # fmt: skip
-
-
-def _all_evaluations(outcome: Outcome) -> list[tuple[Evaluation, bool]]:
-    return [*((item, False) for item in outcome.evaluations), *((item, True) for item in outcome.checks)]
