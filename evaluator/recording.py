@@ -44,6 +44,7 @@ class Recording:
         times_ms: Milliseconds of each configuration, shape (configurations,); NaN where it failed.
         failures: What the file says of a failure; empty where there was none.
         problem_size: Extents of the problem; empty where the file does not tell.
+        constants: (name, value) of the parameters that have one value only.
     """
 
     kernel: str
@@ -54,6 +55,7 @@ class Recording:
     times_ms: NDArray[np.float64]
     failures: tuple[str, ...]
     problem_size: tuple[int, ...] = ()
+    constants: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.times_ms)
@@ -197,6 +199,7 @@ def recording_of(
         np.array([time for time, _ in rows.values()]),
         tuple(_writable(failure) for _, failure in rows.values()),
         problem_size,
+        tuple((_writable(name), next(iter(known))) for name, known in zip(names, seen, strict=True) if len(known) == 1),
     )
 
 
