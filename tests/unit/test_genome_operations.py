@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.mark.parametrize(("name", "sizes", "count"), [
     ("matmul", {"M": 7, "N": 5, "K": 3}, 2 * 7 * 5 * 3),
-    ("nbody", {"n": 10}, 10 * 10 * 19),
+    ("nbody", {"n": 10}, 10 * 10 * 20),
     ("gelu", {"n": 100}, 100 * 9),
     ("stencil", {"W": 10, "H": 12}, 8 * 10 * 5),
     ("transpose", {"W": 10, "H": 12}, 0),
