@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from evaluator.result import Toolchain
 
 
 class Kind(StrEnum):
@@ -66,3 +68,7 @@ class Objective:
         if self.kind is Kind.THROUGHPUT:
             return f"{self.at_once} calls at once"
         return "by energy" if self.kind is Kind.ENERGY else ""
+
+    def keyed(self, toolchain: Toolchain) -> Toolchain:
+        """The toolchain as timings of this objective are kept under: those of different ones stay apart."""
+        return replace(toolchain, platform=f"{toolchain.platform}, {self.label}") if self.label else toolchain

@@ -99,8 +99,7 @@ class LocalEvaluator:
     @property
     def toolchain(self) -> Toolchain:
         """Driver and compiler, and what else than one call alone is timed: such timings are kept apart."""
-        known, how = self._facts.toolchain, self._settings.objective.label
-        return replace(known, platform=f"{known.platform}, {how}") if how else known
+        return self._settings.objective.keyed(self._facts.toolchain)
 
     @property
     def limits(self) -> DeviceLimits:

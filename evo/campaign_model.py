@@ -91,6 +91,7 @@ Name = Annotated[str, Field(pattern=_C_NAME)]
 Text = Annotated[str, BeforeValidator(_as_text)]
 Positive = Annotated[int, Field(ge=1)]
 Number = Annotated[float, Field(strict=False, allow_inf_nan=False)]
+Statement = Annotated[str, Field(min_length=1, max_length=500)]  # of a kernel: its licence, where it comes from
 
 
 class _Model(BaseModel):
@@ -247,6 +248,8 @@ class EntryModel(_Model):
 
     name: Name | None = None
     calls: Annotated[Number, Field(gt=0)] = 1.0
+    licence: Any = None
+    provenance: Any = None
     kernel: Any = None
     arguments: Any = None
     constants: Any = None
@@ -273,6 +276,8 @@ class CampaignModel(_Model):
 
     version: Literal[1]
     name: Annotated[str, Field(min_length=1, max_length=120)] | None = None
+    licence: Statement | None = None
+    provenance: Statement | None = None
     kernel: KernelModel
     arguments: Annotated[list[ArgumentModel], Field(min_length=1)]
     constants: dict[Name, ConstantModel] = {}

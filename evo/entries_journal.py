@@ -19,7 +19,9 @@ FILE = "entries.json"
 BEST = "best.json"
 FINISHED = "finished"
 """Why a run of entries ended, in ``BEST``, where nobody stopped it."""
-_MAY_CHANGE = frozenset({"budget", "output", "device", "knowledge", "name", "population", "epsilon", "surrogate"})
+_MAY_CHANGE = frozenset({
+    "budget", "output", "device", "knowledge", "name", "population", "epsilon", "surrogate", "licence", "provenance",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)

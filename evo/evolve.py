@@ -28,12 +28,14 @@ from evo.start import (
     first_screen,
     first_state,
     known,
+    origin,
     queue_first,
     start_notice,
     store_baseline,
 )
 from evo.state import SearchState
 from genome.spec import Reading
+from knowledge.champions import ORIGIN
 
 EXPLAIN_S = 40.0  # longest time for leaving genes out
 EXPLAIN_LEAST_S = 15.0  # even where the campaign's minutes are over
@@ -81,6 +83,7 @@ def evolve(
     )
     if reason is not StopReason.INTERRUPTED:
         parts.memory.finish(number, summary(result))
+    result = replace(result, notes=(*result.notes, *parts.memory.settle()))
     observer.on_event(search.snapshot("", CampaignPhase.DONE))
     observer.on_finish(result)
     return result
@@ -101,6 +104,7 @@ def _begun(campaign: Campaign, opened: Opened, resume: bool, say: Say) -> _Begun
     """Enters the campaign in the knowledge base, and gathers what is known before it searches."""
     parts = opened.parts
     number = parts.memory.start_campaign(campaign_record(campaign, parts), resume)
+    parts.memory.save_state(number, ORIGIN, origin(campaign))
     state = first_state(campaign, parts, opened.baseline, opened.measured)
     earlier_s = resume_campaign(parts, number, state) if resume else 0.0
     resumed = len(state.ledger.history)

@@ -39,6 +39,11 @@ def campaign_record(campaign: Campaign, parts: Parts) -> CampaignRecord:
         parts.versions.get("evo-tune", ""), campaign.settings, parts.contract)  # fmt: skip
 
 
+def origin(campaign: Campaign) -> dict[str, str]:
+    """Where the campaign lies on this machine: what has to be proven again later finds it there."""
+    return {"file": str(campaign.path.resolve()), "entry": campaign.entry}
+
+
 def first_state(campaign: Campaign, parts: Parts, baseline: Variant, measured: Measured) -> SearchState:
     """The state in which only the baseline is known, and what the base remembers of kernels like this one."""
     on_cpu = parts.evaluator.device.kind == "cpu"

@@ -15,10 +15,11 @@ _FIRST = 1_000_000_000  # tickets above everything that a search hands out
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of a variant: its measurement, or why there is none."""
+    """What came of a variant: its measurement, or why there is none and how it failed (None if nobody waited)."""
 
     measured: Measured | None
     reason: str = ""
+    status: Status | None = None
 
 
 def try_variant(evaluator: Evaluator, variant: Variant, number: int, give_up: Callable[[], bool]) -> Trial:
@@ -38,10 +39,14 @@ def try_variant(evaluator: Evaluator, variant: Variant, number: int, give_up: Ca
                 continue
             if isinstance(event, Measured):
                 failure = event.failure
-                return Trial(event) if failure is None else Trial(None, f"{failure.status.value}: {failure.message}")
+                return Trial(event) if failure is None else _failed(failure.status, failure.message)
             if isinstance(event, Compiled):
                 if event.status is not Status.OK:
-                    return Trial(None, f"{event.status.value}: {event.message}")
+                    return _failed(event.status, event.message)
                 evaluator.measure(ticket)
     evaluator.discard(ticket)
     return Trial(None, "not measured: out of time")
+
+
+def _failed(status: Status, message: str) -> Trial:
+    return Trial(None, f"{status.value}: {message}", status)

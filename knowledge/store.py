@@ -14,7 +14,7 @@ from evaluator.recording import Recording
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.spec import ProblemSize
 from genome.variant import Rejection
-from knowledge import bulk, joining, listing, posting, prior, published, queries, recordings, write
+from knowledge import bulk, champions, joining, listing, posting, prior, published, queries, recordings, write
 from knowledge.connection import RETRY_S, Database
 from knowledge.dossier import Dossier, dossier
 from knowledge.embedded import EmbeddedServer
@@ -231,6 +231,10 @@ class KnowledgeBase:
     def devices(self, wanted: Filter, limit: int) -> tuple[DeviceRow, ...]:
         """Devices by name."""
         return self._database.run(lambda connection: listing.devices(connection, wanted, limit))
+
+    def champions(self) -> tuple[champions.Champion, ...]:
+        """Winners of all finished campaigns, the newest first."""
+        return self._database.run(champions.champions)
 
     def similar(self, kernel: KernelRecord, limit: int) -> tuple[SimilarRow, ...]:
         """Kernels by the distance of their structure from this one."""

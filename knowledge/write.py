@@ -20,6 +20,7 @@ from knowledge.records import CampaignRecord
 
 _MAY_CHANGE = frozenset({
     "budget", "output", "device", "knowledge", "name", "processes", "seed", "population", "epsilon", "surrogate",
+    "licence", "provenance",
 })  # fmt: skip
 """Settings under which an interrupted campaign may still go on: none of them changes what a speed-up means."""
 
