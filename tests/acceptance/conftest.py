@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -13,6 +14,9 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
+
+from cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -31,6 +35,14 @@ class Program:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("EVO_TUNE_")}
         path = os.pathsep.join(filter(None, (str(ROOT), clean.get("PYTHONPATH", ""))))
         return {**clean, "EVO_TUNE_HOME": str(self.home), "PYTHONPATH": path, "COLUMNS": "120"}
+
+    def here(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """The same in this process, which saves the start; an exception that it does not expect goes to the caller."""
+        hidden = {name: None for name in os.environ if name.startswith("EVO_TUNE_")}
+        given = [str(argument) for argument in arguments]
+        with contextlib.chdir(self.home.parent):
+            done = CliRunner().invoke(app, given, env=hidden | self.environment, catch_exceptions=False)
+        return subprocess.CompletedProcess(given, done.exit_code, done.stdout, done.stderr)
 
     def __call__(self, *arguments: str | Path, timeout: float = 240.0) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
