@@ -13,6 +13,7 @@ from cli.kb_common import CSV, JSON, URL, Column, genes_text, open_base, show, s
 from cli.kb_filters import check_size, filtered
 from cli.kb_import import import_
 from cli.kb_list import devices, history, kernels, similar, top
+from cli.kb_replay import replay
 from cli.kb_server import grant, show_url, start, status, stop, upgrade
 from cli.kb_sql import sql
 from cli.kb_tools import backup, psql, restore
@@ -33,7 +34,7 @@ def kb() -> None:
 
 
 _QUESTIONS = (top, history, show_variant, diff, similar, kernels, devices, sql)
-_SERVER = (start, stop, status, show_url, upgrade, grant, backup, restore, psql)
+_SERVER = (start, stop, status, show_url, upgrade, grant, backup, restore, replay, psql)
 for command in (*_QUESTIONS, import_, export, *_SERVER):
     kb.add_command(command)
 

@@ -52,7 +52,7 @@ class Stored(Protocol):
 
 
 class Memory(Protocol):
-    """The experience database as a campaign uses it (``knowledge.store.KnowledgeBase``)."""
+    """The experience database as a campaign uses it (``knowledge.spooled.SpooledBase``)."""
 
     def start_campaign(self, record: CampaignRecord, resume: bool) -> int:
         """Opens a campaign (or the last unfinished one like it) and returns its number."""
@@ -93,6 +93,12 @@ class Memory(Protocol):
 
     def load_state(self, campaign: int, key: str) -> Mapping[str, Any] | None:
         """What was stored by that key, or None."""
+
+    def news(self) -> tuple[str, ...]:
+        """Sentences for the user since the last call: that the base went away, or came back."""
+
+    def settle(self) -> tuple[str, ...]:
+        """At the end: waits a little for a base that is away; sentences on what it could not be given."""
 
 
 @dataclass(frozen=True)
@@ -146,3 +152,11 @@ class NoMemory:
     def load_state(self, campaign: int, key: str) -> Mapping[str, Any] | None:
         """Nothing was stored."""
         return None
+
+    def news(self) -> tuple[str, ...]:
+        """Nothing happens to it."""
+        return self.empty
+
+    def settle(self) -> tuple[str, ...]:
+        """Nothing waits."""
+        return self.empty

@@ -189,7 +189,8 @@ class Search:
         self._unsaved += 1
         if self._unsaved >= CHECKPOINT_EVERY:
             self._checkpoint()
-        self._observer.on_event(self.snapshot(booked.message))
+        for message in (booked.message, *self._parts.memory.news()):
+            self._observer.on_event(self.snapshot(message))
 
     def _checkpoint(self) -> None:
         self._unsaved = 0

@@ -37,6 +37,7 @@ from genome.spec import Reading
 from genome.transforms.base import Context, Transform
 from knowledge.features import device_features, kernel_record, size_features
 from knowledge.records import KernelRecord
+from knowledge.spooled import PATIENCE_S, SpooledBase
 from knowledge.store import KnowledgeBase
 from knowledge.surrogate import Surrogate, get_ready
 from operators.base import Agent
@@ -90,7 +91,7 @@ def build(campaign: Campaign) -> Iterator[Parts]:
             Thread(target=get_ready, daemon=True).start()
         memory: Memory = NoMemory()
         if campaign.use_knowledge:
-            base = KnowledgeBase.open(campaign.knowledge_url)
+            base = SpooledBase(KnowledgeBase.open(campaign.knowledge_url, patience_s=PATIENCE_S), campaign.output)
             stack.callback(base.close)
             memory = base
         yield assemble(campaign, evaluator, memory, record, all_transforms, agents())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from evo.recorded_import import recording_token
 from genome.transforms.qualifiers import Macro
 from knowledge.features import device_features, kernel_record, size_features
 from knowledge.parameter_search import ParameterSearch
+from knowledge.spooled import PATIENCE_S, SpooledBase
 from knowledge.store import KnowledgeBase
 from operators.base import Agent
 from operators.computation import Computation
@@ -46,15 +47,12 @@ def replayed(campaign: Campaign) -> Iterator[Parts]:
         KnowledgeError, RecordingError: If base or recording cannot be opened.
     """
     space = recorded_space(read_recording(Path(campaign.device.removeprefix(PREFIX))), campaign.name)
-    memory: Memory = NoMemory()
     if not campaign.use_knowledge:
-        yield assemble_replay(campaign, space, memory)
+        yield assemble_replay(campaign, space, NoMemory())
         return
-    base = KnowledgeBase.open(campaign.knowledge_url)
-    try:
-        yield assemble_replay(campaign, space, base, remembered_elsewhere(base, campaign, space))
-    finally:
-        base.close()
+    base = KnowledgeBase.open(campaign.knowledge_url, patience_s=PATIENCE_S)
+    with closing(SpooledBase(base, campaign.output)) as memory:
+        yield assemble_replay(campaign, space, memory, remembered_elsewhere(base, campaign, space))
 
 
 def remembered_elsewhere(base: KnowledgeBase, campaign: Campaign, space: RecordedSpace) -> tuple[Recording, ...]:

@@ -124,9 +124,9 @@ class KnowledgeBase:
         """What a campaign is called in every base that knows it."""
         return self._database.run(lambda connection: write.campaign_token(connection, campaign))
 
-    def campaign_of(self, token: uuid.UUID) -> int | None:
-        """Id of the campaign with this token; None if the base has none."""
-        return self._database.run(lambda connection: write.campaign_of(connection, token))
+    def campaign_of(self, token: uuid.UUID, patience_s: float | None = None) -> int | None:
+        """Id of the campaign with this token; None if the base has none. ``patience_s``: see ``post``."""
+        return self._database.run(lambda connection: write.campaign_of(connection, token), patience_s)
 
     def record_all(
         self, token: uuid.UUID, record: CampaignRecord, outcomes: Sequence[Outcome], summary: Mapping[str, Any]

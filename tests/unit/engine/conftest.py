@@ -273,6 +273,12 @@ class FakeMemory:
     def load_state(self, campaign: int, key: str) -> Mapping[str, Any] | None:
         return self.state.get((campaign, key))
 
+    def news(self) -> tuple[str, ...]:
+        return ()
+
+    def settle(self) -> tuple[str, ...]:
+        return ()
+
 
 class Watcher:
     """Keeps what an observer is told."""
