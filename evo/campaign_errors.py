@@ -28,10 +28,13 @@ def quantity(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}" if number else "none"
 
 
-def campaign_error(document: Document, error: ValidationError) -> CampaignError:
-    """The complaints in the order of the file, one a line; the first few if there are many."""
+def campaign_error(document: Document, error: ValidationError, root: type[BaseModel] | None = None) -> CampaignError:
+    """The complaints in the order of the file, one a line; the first few if there are many.
+
+    ``root`` is the model of the whole file, where that is no campaign.
+    """
     problems = sorted(error.errors(), key=lambda item: document.line(_where(item["loc"])))
-    lines = [str(document.error(where := _where(item["loc"]), _sentence(where, item))) for item in problems]
+    lines = [str(document.error(where := _where(item["loc"]), _sentence(where, item, root))) for item in problems]
     more = len(lines) - SHOWN
     return CampaignError("\n".join([*lines[:SHOWN], *([f"and {more} more"] if more > 0 else [])]))
 
@@ -40,12 +43,12 @@ def _where(loc: tuple[int | str, ...]) -> FieldPath:
     return tuple(part for part in loc if part != "[key]")
 
 
-def _sentence(where: FieldPath, item: Mapping[str, Any]) -> str:
+def _sentence(where: FieldPath, item: Mapping[str, Any], root: type[BaseModel] | None) -> str:
     kind, context, value = str(item["type"]), item.get("ctx", {}), item.get("input")
     got = shown(value)
     match kind:
         case "extra_forbidden":
-            return f"unknown field; {nearest(str(where[-1]), _fields(where[:-1]))}"
+            return f"unknown field; {nearest(str(where[-1]), _fields(where[:-1], root))}"
         case "missing":
             return f"required field is missing; add `{where[-1]}:` here"
         case "value_error":
@@ -53,7 +56,7 @@ def _sentence(where: FieldPath, item: Mapping[str, Any]) -> str:
         case "literal_error":
             choices = [choice.strip("' ") for choice in str(context["expected"]).replace(" or ", ", ").split(",")]
             if where == ("version",):
-                return f"this program reads campaign files of version 1, got {got}; write `version: 1`"
+                return f"this program reads files of version 1, got {got}; write `version: 1`"
             close = f"; {nearest(value, choices)}" if isinstance(value, str) else ""
             return f"expected one of {', '.join(choices)}, got {got}{close}"
         case "string_pattern_mismatch":
@@ -83,10 +86,10 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _fields(where: FieldPath) -> list[str]:
-    if not where:
+def _fields(where: FieldPath, root: type[BaseModel] | None = None) -> list[str]:
+    if not where and root is None:
         return [*CampaignModel.model_fields, *EntriesModel.model_fields]
-    model: Any = EntriesModel if where[0] in EntriesModel.model_fields else CampaignModel
+    model: Any = root or (EntriesModel if where[0] in EntriesModel.model_fields else CampaignModel)
     for part in where:
         if isinstance(part, str) and isinstance(model, type) and issubclass(model, BaseModel):
             field = model.model_fields.get(part)

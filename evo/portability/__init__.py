@@ -1,0 +1,1 @@
+"""Portability studies: what each device's champion costs on the others, which genes travel, what to ship to all."""
