@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 
 from evaluator.api import Measured
 from evaluator.objective import Kind
 from evo.campaign_types import Campaign
-from evo.experience import remembered
+from evo.experience import Remembered, remembered
 from evo.fitness import Fitness
 from evo.inspection.remark import opening_remark
 from evo.parts import Parts
@@ -21,14 +22,15 @@ from genome.genes import Genome
 from genome.replay import with_pins
 from genome.variant import Variant
 from knowledge.records import CampaignRecord, Lineage, Outcome, TrainingRow
-from operators.base import Parent, Proposal
+from operators.base import AgentContext, Parent, Proposal
 from operators.opening import opening
+from operators.portfolio import portfolio
 from operators.recall import Recall, placed
 
-PRIORS = 12
+PRIORS = 32
 HISTORY_ROWS = 4000  # of the knowledge base that the surrogate learns from
 OPENING_SHARE = 0.15  # of the evaluations that the opening book may take
-PRIOR_SHARE = 0.1  # of the evaluations that go to other sizes', devices' and kernels' optima before anything else
+PRIOR_SHARE = 0.1  # of the evaluations that go to other sizes', devices' and kernels' optima among the first
 REMEMBERED = 10  # best genomes of earlier campaigns at these sizes that come back for nothing
 
 
@@ -79,34 +81,52 @@ def first_screen(campaign: Campaign, parts: Parts, state: SearchState, rows: Seq
 def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequence[TrainingRow]) -> None:
     """What comes before any agent: pinned genes, the champion, what else the base knows, and the opening book.
 
-    The opening book is for kernels that the base does not know, and that no model of all configurations leads.
-
     The champion (best over this campaign's sizes, on this device) is measured again whatever the base says. What was
-    measured at these very sizes comes back from the base for nothing; optima of other sizes, devices and kernels are
-    measured here.
+    measured at these very sizes comes back from the base for nothing, and then there is no need of the opening book.
+    Of what other sizes, devices and kernels had, a portfolio is measured here, in turn with the opening book: the past
+    comes first, and where it misleads it costs no more than every other of the first places.
     """
     context = context_of(state, parts, 1, campaign.budget.evaluations)
     weights = [size.weight for size in campaign.spec.sizes]
     own = remembered(rows, parts.size_features, weights)
     exact = [item for item in own if item.exact][:REMEMBERED]
-    room = max(1, round(PRIOR_SHARE * campaign.budget.evaluations))
-    others = [item for item in own if not item.exact][: max(1, room // 2)]
     first = [
         _recalled(item.genome, 2**item.log2_speedup, "in an earlier campaign", fresh=index == 0)
         for index, item in enumerate(exact)
     ]
-    first += [_recalled(item.genome, 2**item.log2_speedup, "at other sizes") for item in others]
-    first += [_recalled(placed(p, context), p.speedup, p.why) for p in state.priors if p.speedup > 1.0]
     pinned = Proposal(with_pins(campaign.spec, Genome()), Recall().name, (), "what the campaign pins")
+    book: Sequence[Proposal] = ()
+    if parts.guide is None and not exact:
+        book = opening(context)[: max(1, round(OPENING_SHARE * campaign.budget.evaluations))]
     unique: dict[Genome, Proposal] = {}
-    for proposal in (pinned, *first):
+    for proposal in (pinned, *first, *in_turn(_elsewhere(campaign, parts, state, own, context), book)):
         if proposal.genome.genes:
             unique.setdefault(proposal.genome, proposal)
-    state.queue.extend(list(unique.values())[: len(exact) + room + bool(pinned.genome.genes)])
-    if parts.guide is not None or any(prior.kernel_digest == parts.kernel.digest for prior in state.priors):
-        return
-    book = opening(context)[: max(1, round(OPENING_SHARE * campaign.budget.evaluations))]
-    state.queue.extend(proposal for proposal in book if proposal.genome not in unique)
+    state.queue.extend(unique.values())
+
+
+def _elsewhere(
+    campaign: Campaign, parts: Parts, state: SearchState, own: Sequence[Remembered], context: AgentContext
+) -> tuple[Proposal, ...]:
+    """What other sizes, devices and kernels had, as far as their share of the measurements goes.
+
+    In a table of configurations all genomes have one shape: there the nearest come first, and no portfolio is made.
+    """
+    room = max(1, round(PRIOR_SHARE * campaign.budget.evaluations))
+    known = {item.genome for item in own if item.exact}
+    if parts.guide is None:
+        stakes = portfolio([prior for prior in state.priors if prior.genome not in known], context, room)
+        return tuple(_recalled(s.genome, s.prior.speedup, s.prior.why) for s in stakes)
+    others = [item for item in own if not item.exact][: max(1, room // 2)]
+    found = [_recalled(item.genome, 2**item.log2_speedup, "at other sizes") for item in others]
+    found += [_recalled(placed(p, context), p.speedup, p.why) for p in state.priors[:12] if p.speedup > 1.0]
+    return tuple(p for p in found if p.genome.genes and p.genome not in known)[:room]
+
+
+def in_turn(first: Sequence[Proposal], second: Sequence[Proposal]) -> tuple[Proposal, ...]:
+    """One of each, as long as there are two, then the rest of the longer one."""
+    pairs = zip_longest(first, second)
+    return tuple(proposal for pair in pairs for proposal in pair if proposal is not None)
 
 
 def _recalled(genome: Genome, speedup: float, where: str, fresh: bool = False) -> Proposal:

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select, true
-from sqlalchemy.sql.selectable import LateralFromClause
+from sqlalchemy import Connection, Row, and_, func, select
 
 from evaluator.result import DeviceInfo, Toolchain
 from genome.spec import ProblemSize
 from knowledge import decode, encode, schema
 from knowledge.features import device_features
 from knowledge.filters import Filter, is_named
+from knowledge.prior_rows import optima, proofs
 from knowledge.records import KernelRecord, Prior
 from knowledge.rows import BestRow, Proven, SimilarRow
-from knowledge.similarity import nearest_size, size_distance, vector_distance
+from knowledge.similarity import carried_over, nearest_size, size_distance, vector_distance
 
 OTHER_TOOLCHAIN = 0.25
 OTHER_DEVICE = 2.0
@@ -39,22 +39,25 @@ def priors(
     connection: Connection, kernel: KernelRecord, device: DeviceInfo, toolchain: Toolchain,
     sizes: Sequence[ProblemSize], limit: int,
 ) -> tuple[Prior, ...]:  # fmt: skip
-    """Remembered optima, the nearest first: same kernel and hardware (exact size, then nearest size), same kernel
-    elsewhere, similar kernels. Each genome appears once. Baselines (the empty genome) are left out.
+    """Remembered optima and proven variants, the nearest first: same kernel and hardware (exact size, then nearest
+    size), same kernel elsewhere, similar kernels. Each genome appears once, a proof before a figure of the search.
+    Baselines (the empty genome) are left out.
 
     The distance adds up: root mean square log2 ratio of the sizes, ``OTHER_TOOLCHAIN``, ``OTHER_DEVICE`` plus the
     distance of the device vectors, ``OTHER_KERNEL`` plus that of the kernel vectors. It ranks; it has no unit.
     """
     near = _neighbours(connection, kernel, NEIGHBOURS)
     found: list[Prior] = []
-    for row in connection.execute(_optima(schema.optimum.c.kernel_id.in_([item.id for item in near]))):
+    ids = [item.id for item in near]
+    rows = [*connection.execute(optima(schema.optimum.c.kernel_id.in_(ids))), *connection.execute(proofs(ids))]
+    for row in rows:
         apart = next(item.distance for item in near if item.id == row.kernel_id)
         prior = _prior(row, kernel, device, toolchain, sizes, apart)
         if prior is not None:
             found.append(prior)
-    found.sort(key=lambda prior: (prior.distance, -prior.speedup, prior.variant))
+    found.sort(key=_order)
     unique = {prior.genome.digest(): prior for prior in reversed(found)}
-    return tuple(sorted(unique.values(), key=lambda prior: (prior.distance, -prior.speedup, prior.variant)))[:limit]
+    return tuple(sorted(unique.values(), key=_order))[:limit]
 
 
 def best(
@@ -80,7 +83,7 @@ def best(
     condition = and_(
         schema.optimum.c.kernel_id.in_([item.id for item in near]), *wanted.everywhere(schema.optimum.c.updated_at)
     )
-    query = _optima(condition)
+    query = optima(condition)
     if size is not None and not nearest:
         query = query.where(schema.problem.c.label == encode.text(size, encode.NAME_LENGTH))
     rows = [
@@ -147,52 +150,13 @@ def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> lis
     return exact + others[:limit]
 
 
-def _newest_proof() -> LateralFromClause:
-    """The newest proof of an optimum's variant at its size on its hardware and toolchain."""
-    proof, optimum, owner = schema.proof, schema.optimum, schema.campaign.alias("owner")
-    names = ("baseline_ms", "best_ms", "speedup", "low", "high", "processes", "created_at")
-    return (
-        select(*(proof.c[name].label(f"proven_{name}") for name in names))
-        .join(owner, owner.c.id == proof.c.campaign_id)
-        .where(proof.c.variant_id == optimum.c.variant_id, proof.c.problem_id == optimum.c.problem_id)
-        .where(owner.c.hardware_id == optimum.c.hardware_id, owner.c.toolchain_id == optimum.c.toolchain_id)
-        .order_by(proof.c.created_at.desc(), proof.c.campaign_id.desc())
-        .limit(1)
-        .lateral("newest")
-    )
-
-
-def _optima(condition: ColumnElement[bool]) -> Select[Any]:
-    """Optima with everything that their keys name."""
-    optimum, hardware, toolchain, newest = schema.optimum, schema.hardware, schema.toolchain, _newest_proof()
-    return (
-        select(
-            optimum, newest, schema.kernel.c.name.label("kernel"), schema.kernel.c.digest.label("kernel_digest"),
-            hardware.c.name.label("device"), hardware.c.fingerprint, hardware.c.architecture,
-            hardware.c.features.label("device_features"), toolchain.c.platform, toolchain.c.driver,
-            toolchain.c.compiler, schema.problem.c.label, schema.problem.c["values"].label("sizes"),
-            schema.variant.c.digest.label("variant"), schema.variant.c.source, schema.variant.c.target,
-            schema.variant.c.options, schema.genome.c.genes, schema.campaign.c.name.label("campaign"),
-        )
-        .join(schema.kernel, schema.kernel.c.id == optimum.c.kernel_id)
-        .join(hardware, hardware.c.id == optimum.c.hardware_id)
-        .join(toolchain, toolchain.c.id == optimum.c.toolchain_id)
-        .join(schema.problem, schema.problem.c.id == optimum.c.problem_id)
-        .join(schema.variant, schema.variant.c.id == optimum.c.variant_id)
-        .join(schema.genome, schema.genome.c.id == optimum.c.genome_id)
-        .join(schema.campaign, schema.campaign.c.id == optimum.c.campaign_id)
-        .outerjoin(newest, true())
-        .where(condition)
-        .order_by(optimum.c.problem_id, optimum.c.toolchain_id)
-    )  # fmt: skip
-
-
 def _prior(
     row: Row[Any], kernel: KernelRecord, device: DeviceInfo, toolchain: Toolchain, sizes: Sequence[ProblemSize],
     apart: float,
 ) -> Prior | None:  # fmt: skip
     genome = decode.genome(row.genes)
-    gain = decode.log_ratio(row.baseline_ms, row.best_ms)
+    searched = decode.log_ratio(row.baseline_ms, row.best_ms)
+    gain = searched if row.proven_speedup is None else decode.log_ratio(row.proven_speedup, 1.0)
     if genome is None or not genome.genes or gain is None:
         return None
     made_with = Toolchain(row.platform, row.driver, row.compiler)
@@ -208,7 +172,13 @@ def _prior(
         genome, row.kernel, row.kernel_digest, row.device, made_with.label, row.label, row.best_ms, row.baseline_ms,
         2.0**gain, row.variant, scale + devices + kernels + (OTHER_TOOLCHAIN if other_tools else 0.0),
         f"{what} on {where}{tools} at {row.label}: {_figure(row, gain)}", row.agent, row.updated_at.isoformat(),
+        promise=gain * carried_over(apart, devices, scale), proven=row.proven_speedup is not None,
     )  # fmt: skip
+
+
+def _order(prior: Prior) -> tuple[float, bool, float, str]:
+    """The nearest first; of those at one distance proofs, then the largest gain."""
+    return prior.distance, not prior.proven, -prior.speedup, prior.variant
 
 
 def _figure(row: Row[Any], gain: float) -> str:

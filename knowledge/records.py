@@ -73,6 +73,9 @@ class Prior:
     Attributes:
         distance: 0 for the same kernel, device and size; grows with the difference of their features.
         why: One sentence for a person ("same kernel on this device at M=512").
+        promise: log2 of the speed-up to expect here: the gain there, less with every step away from it
+            (``knowledge.similarity.carried_over``); None where nothing is known of the steps.
+        proven: True if ``speedup`` is that of a final comparison in fresh processes.
     """
 
     genome: Genome
@@ -89,6 +92,8 @@ class Prior:
     why: str
     agent: str = ""
     recorded: str = ""
+    promise: float | None = None
+    proven: bool = False
 
 
 @dataclass(frozen=True)
