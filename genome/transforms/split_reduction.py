@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from genome.analysis.effects import TOGETHER, effects, is_pure, self_contained
@@ -13,7 +13,7 @@ from genome.ir.expr import Binary, Expr, Index, Select, Var, accesses, integer, 
 from genome.ir.kernel import Finish, Holds, Kernel, Param
 from genome.ir.poly import poly, simplify
 from genome.ir.print_source import name_types
-from genome.ir.stmt import Assign, Body, Decl, Loop, LoopRole, Repeat, Stmt, flatten, written_names
+from genome.ir.stmt import Assign, Body, Decl, Loop, LoopRole, Repeat, expressions, flatten, used_names, written_names
 from genome.ir.types import canonical
 from genome.sizes import ExpressionError, SizeExpr
 from genome.transforms.base import ALL_TARGETS, Context, Params, Phase, Refusal
@@ -34,8 +34,9 @@ class SplitReduction:
         y = g(s)                            second launch: s = h; for p < P: s += w[p][i];          y = g(s)
 
     A kernel with few results, but long sums, so has blocks enough. Parts are added in their order: the result is the
-    same in every run. Legal if the loop stands at the top of the body and is the only one in it, carries one recognised
-    reduction and stores nothing, its bounds are expressions of scalar parameters, it reads nothing that is stored in
+    same in every run. Several sums of one type have their places in one buffer, ``w[z][sum][i]``. Legal if the loop
+    stands at the top of the body and is the only one in it, carries recognised reductions of one type and stores
+    nothing, its bounds are expressions of scalar parameters, it reads nothing that is stored in
     front of it (which is left to the second launch), and every axis is bounded by an expression of sizes. Needs
     ``assume.reassociation`` for floating-point sums, and ``assume.no_alias`` where statements in front of the loop
     touch memory.
@@ -69,9 +70,9 @@ class SplitReduction:
         plan, parts = _plan(kernel, site.label, context), int(params["parts"])
         assert isinstance(plan, _Plan)
         names_of = NameSource(kernel)
-        buffer = names_of.fresh(f"{plan.reduction.name}_parts")
+        buffer = names_of.fresh(f"{plan.reductions[0].name}_parts")
         last = _second(kernel, plan, buffer, parts, names_of)
-        elements = f"{parts} * {plan.elements}"
+        elements = f"{parts * len(plan.reductions)} * {plan.elements}"
         finish = Finish(last, buffer, plan.ctype, SizeExpr(elements))
         first = _first(kernel, plan, buffer, parts, names_of)
         return replace(first, finish=finish, parts=parts).require(Holds(SizeExpr(f"{elements} <= {_ELEMENTS}")))
@@ -89,8 +90,8 @@ class _Plan:
         before: Statements in front of the loop.
         loop: The loop.
         after: Statements behind it.
-        reduction: What it carries.
-        ctype: Type of that.
+        reductions: What it carries.
+        ctype: Type of each of them.
         number: The number of an instance of the body among all.
         count: How many there are, in the kernel.
         elements: The same as text over sizes.
@@ -99,7 +100,7 @@ class _Plan:
     before: Body
     loop: Loop
     after: Body
-    reduction: Reduction
+    reductions: tuple[Reduction, ...]
     ctype: str
     number: Expr
     count: Expr
@@ -122,12 +123,14 @@ def _plan(kernel: Kernel, var: str, context: Context) -> _Plan | Refusal:
         reductions = find_reductions(loop.body, carried_scalars(loop.body), types)
     except NotAReduction as error:
         return Refusal(str(error))
-    if len(reductions) != 1 or types.get(reductions[0].name) not in SUPPORTED:
-        return Refusal("the loop carries several scalars, or one of a type that has no buffers")
-    reduction, ctype = reductions[0], types[reductions[0].name]
-    if not context.assumptions.reassociation and not reduction.exact(ctype):
-        return Refusal(f"the sum in {reduction.name} would be reordered", "assume.reassociation")
-    if _reads_stored(before, loop, reduction):
+    ctypes = {types.get(reduction.name, "") for reduction in reductions}
+    if len(ctypes) != 1 or not ctypes <= set(SUPPORTED):
+        return Refusal("the loop carries scalars of several types, or of one that has no buffers")
+    ctype = ctypes.pop()
+    for reduction in reductions:
+        if not context.assumptions.reassociation and not reduction.exact(ctype):
+            return Refusal(f"the sum in {reduction.name} would be reordered", "assume.reassociation")
+    if _reads_stored(before, loop, reductions):
         return Refusal("the loop reads what is stored in front of it")
     seen = effects(before)
     if not context.assumptions.no_alias and (seen.reads or seen.stores):
@@ -141,7 +144,7 @@ def _plan(kernel: Kernel, var: str, context: Context) -> _Plan | Refusal:
             sizes.append(f"({sizes_text(context.spec, axis.upper)})")
     except ExpressionError as error:
         return Refusal(str(error))
-    return _Plan(before, loop, after, reduction, ctype, number.to_expr(), count.to_expr(), " * ".join(sizes))
+    return _Plan(before, loop, after, tuple(reductions), ctype, number.to_expr(), count.to_expr(), " * ".join(sizes))
 
 
 def _geometry(kernel: Kernel) -> Refusal | None:
@@ -179,10 +182,10 @@ def _surroundings(kernel: Kernel, before: Body, loop: Loop) -> Refusal | None:
     return None
 
 
-def _reads_stored(before: Body, loop: Loop, reduction: Reduction) -> bool:
+def _reads_stored(before: Body, loop: Loop, reductions: Sequence[Reduction]) -> bool:
     """True if the first launch would read what the second one stores: what a sum starts from is left to the second."""
-    own = reduction.name if not reduction.idempotent else None
-    needed = tuple(stmt for stmt in _values(before) if not (isinstance(stmt, Decl) and stmt.name == own))
+    own = _begun(_values(before), reductions)
+    needed = tuple(stmt for stmt in _values(before) if not (isinstance(stmt, Decl) and stmt.name in own))
     stored = {store.array for store in effects(before).stores}
     return bool(stored & {read.array for read in effects((*needed, loop)).reads})
 
@@ -194,7 +197,7 @@ def _values(before: Body) -> Body:
 
 def _first(kernel: Kernel, plan: _Plan, buffer: str, parts: int, source: NameSource) -> Kernel:
     """The kernel whose blocks along z each do a part of the loop."""
-    loop, scalar = plan.loop, plan.reduction.name
+    loop = plan.loop
     part, share, start, end = (source.fresh(f"{loop.var}_{word}") for word in ("part", "share", "from", "to"))
     grains = integer(parts * _GRAIN)
     rounded = Binary("+", Binary("-", loop.upper, loop.lower), Binary("-", grains, integer(1)))
@@ -208,34 +211,55 @@ def _first(kernel: Kernel, plan: _Plan, buffer: str, parts: int, source: NameSou
         Decl(end, loop.ctype, init=Select(Binary("<", whole, loop.upper), whole, loop.upper), const=True),
     )
     mine = replace(loop, lower=Var(start), upper=Var(end))
-    before = _values(plan.before) if plan.reduction.idempotent else _cleared(plan)
-    place = poly(Binary("*", Var(part), plan.count)) + poly(plan.number)
-    store: Stmt = Assign(Index(buffer, (place.to_expr(),)), Var(scalar))
+    stores: Body = tuple(
+        Assign(Index(buffer, (_place(plan, part, number),)), Var(reduction.name))
+        for number, reduction in enumerate(plan.reductions)
+    )
     grain = _GRAIN if poly(loop.lower).constant == 0 else 1
     return replace(
         kernel,
         params=(*kernel.params, Param(buffer, plan.ctype, pointer=True)),
         prologue=(*kernel.prologue, *prologue),
-        body=(*before, mine, store),
+        body=(*_cleared(plan), mine, *stores),
         multiples=(*kernel.multiples, (start, grain), (share, _GRAIN)),
     )
 
 
+def _place(plan: _Plan, part: str, number: int) -> Expr:
+    """Where in the buffer a part of the reduction of that number is, for the instance at hand."""
+    row = Binary("+", Binary("*", Var(part), integer(len(plan.reductions))), integer(number))
+    return (poly(Binary("*", row, plan.count)) + poly(plan.number)).to_expr()
+
+
+def _begun(before: Body, reductions: Sequence[Reduction]) -> set[str]:
+    """The carried scalars whose declared value only the second launch needs: nothing in front of the loop uses it."""
+    own = {reduction.name for reduction in reductions if not reduction.idempotent}
+    declared = [stmt for stmt in before if isinstance(stmt, Decl) and stmt.name in own]
+    others = tuple(stmt for stmt in before if stmt not in declared)
+    read = {name for stmt in declared for expr in expressions(stmt) for name in names(expr)}
+    return {stmt.name for stmt in declared} - used_names(others) - read
+
+
 def _cleared(plan: _Plan) -> Body:
-    """What stands in front of the loop, the scalar that it carries left neutral."""
-    scalar, neutral = plan.reduction.name, plan.reduction.identity(plan.ctype)
-    before = tuple(replace(stmt, init=neutral) if isinstance(stmt, Decl) and stmt.name == scalar else stmt
-                   for stmt in _values(plan.before))  # fmt: skip
-    changed = scalar in written_names(before)
-    return (*before, Assign(Var(scalar), neutral)) if changed else before
+    """What stands in front of the loop, the scalars that it carries left neutral where parts would count them twice."""
+    neutral = {r.name: r.identity(plan.ctype) for r in plan.reductions if not r.idempotent}
+    values = _values(plan.before)
+    begun = _begun(values, plan.reductions)
+    before = tuple(
+        replace(stmt, init=neutral[stmt.name]) if isinstance(stmt, Decl) and stmt.name in begun else stmt
+        for stmt in values
+    )
+    return (*before, *(Assign(Var(name), value) for name, value in neutral.items() if name not in begun))
 
 
 def _second(kernel: Kernel, plan: _Plan, buffer: str, parts: int, source: NameSource) -> Kernel:
     """The kernel that adds up the parts of each instance, and does the rest of the body."""
-    scalar, part = plan.reduction.name, source.fresh(f"{plan.loop.var}_added")
-    place = poly(Binary("*", Var(part), plan.count)) + poly(plan.number)
-    combine = plan.reduction.combine(Var(scalar), Index(buffer, (place.to_expr(),)))
-    total = Loop(part, integer(0), integer(parts), (combine,), unroll=0, role=LoopRole.COMBINE)
+    part = source.fresh(f"{plan.loop.var}_added")
+    combined = tuple(
+        reduction.combine(Var(reduction.name), Index(buffer, (_place(plan, part, number),)))
+        for number, reduction in enumerate(plan.reductions)
+    )
+    total = Loop(part, integer(0), integer(parts), combined, unroll=0, role=LoopRole.COMBINE)
     return replace(
         kernel,
         name=source.fresh(f"{kernel.name}_finish"),

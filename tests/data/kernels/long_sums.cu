@@ -18,3 +18,18 @@ __global__ void moments(const int* values, int first, int last, int columns, lon
         total[c] = sum;
     }
 }
+
+__global__ void pulls(const float* where, const float* weight, float* sums, int* near, float* scaled, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float here = where[i], least = 0.25f, force = sums[i], mass = 1.0f, factor = 0.5f * force;
+    for (int j = 0; j < m; j++) {
+        float apart = where[j] - here;
+        force += factor * apart * weight[j];
+        mass += weight[j];
+        least = fminf(least, apart * apart);
+    }
+    sums[i] = force;
+    scaled[i] = least + mass * factor;
+    near[i] = i;
+}
