@@ -90,13 +90,14 @@ def row_of(case: Case, name: str, variant: int, efficiency: Floats, architectura
     )
     waits = any(cell.waiting for cell in cells)
     own, roof = efficiency[variant], architectural[variant]
+    roofs = not np.isnan(roof[~np.isnan(own)]).any()
     mended = np.array([_first(cell.efficiency, cell.repaired) for cell in cells])
     return Row(
         name,
         variant,
         cells,
         None if waits else performance_portability(own),
-        None if waits or bool(np.isnan(roof).any()) else performance_portability(roof),
+        performance_portability(roof) if roofs and not waits else None,
         performance_portability(mended) if np.isnan(own).any() and not np.isnan(mended).any() else None,
         worst(own),
     )

@@ -155,8 +155,12 @@ def _campaigns(
         if item.name is not None or item.work is not None:
             field = "name" if item.name is not None else "work"
             raise document.error((*where, field), "follows from the campaign; leave it out")
-        given = Overrides(None, budget and budget.evaluations, budget and budget.minutes, model.seed, None,
-                          knowledge or model.knowledge)  # fmt: skip
+        given = Overrides(
+            evaluations=budget.evaluations if budget else None,
+            minutes=budget.minutes if budget else None,
+            seed=model.seed,
+            knowledge=knowledge or model.knowledge,
+        )
         file = existing_file(document, item.campaign, (*where, "campaign"))
         campaign = require_kernel(load_campaign(file, given, transforms, item.entry or ""), "carry over")
         labels = {size.label for size in campaign.spec.sizes}
