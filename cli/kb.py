@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from cli.kb_common import CSV, JSON, URL, Column, genes_text, open_base, show, show_json
+from cli.kb_delete import delete
 from cli.kb_filters import check_size, filtered
 from cli.kb_import import import_
 from cli.kb_list import devices, history, kernels, similar, top
@@ -35,7 +36,7 @@ def kb() -> None:
 
 _QUESTIONS = (top, history, show_variant, diff, similar, kernels, devices, sql)
 _SERVER = (start, stop, status, show_url, upgrade, grant, backup, restore, replay, psql)
-for command in (*_QUESTIONS, import_, export, *_SERVER):
+for command in (*_QUESTIONS, import_, export, delete, *_SERVER):
     kb.add_command(command)
 
 

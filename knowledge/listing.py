@@ -133,8 +133,10 @@ def _ranked(wanted: Filter, size: str | None) -> Any:
     return (query if size is None else query.where(problem.c.label == size)).subquery("ranked")
 
 
-def history(connection: Connection, wanted: Filter, limit: int) -> tuple[CampaignRow, ...]:
-    """Campaigns, the newest first."""
+def history(
+    connection: Connection, wanted: Filter, limit: int, campaign_id: int | None = None
+) -> tuple[CampaignRow, ...]:
+    """Campaigns, the newest first; with ``campaign_id`` that one alone."""
     campaign, evaluation, lineage = schema.campaign, schema.evaluation, schema.lineage
     measured = (
         select(func.count().filter(~evaluation.c.reused).label("evaluations"),
@@ -156,6 +158,8 @@ def history(connection: Connection, wanted: Filter, limit: int) -> tuple[Campaig
         .where(*wanted.on_kernel(), *wanted.on_hardware(), *wanted.on_toolchain())
         .where(*wanted.on_date(campaign.c.created_at), *_has_problem(wanted, campaign.c.kernel_id))
     )  # fmt: skip
+    if campaign_id is not None:
+        query = query.where(campaign.c.id == campaign_id)
     rows = connection.execute(query.order_by(campaign.c.id.desc()).limit(limit))
     return tuple(
         CampaignRow(

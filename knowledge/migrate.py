@@ -9,7 +9,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from knowledge.errors import KnowledgeError
@@ -39,6 +39,8 @@ def migrate(connection: Connection, revision: str = "head") -> None:
     before = current(connection)
     if before == head() and revision == "head":
         return
+    for limit in ("statement_timeout", "lock_timeout"):
+        connection.execute(text(f"SET LOCAL {limit} = 0"))  # an index of a large base takes its time
     config = _config()
     config.attributes["connection"] = connection
     try:

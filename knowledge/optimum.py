@@ -126,6 +126,22 @@ def elect_again(connection: Connection, keys: Sequence[dict[str, int]]) -> None:
         _elect(connection, key, connection.execute(select(table.c.baseline_ms).where(*_matches(key))).scalar_one())
 
 
+def elect_kernel(connection: Connection, keys: CampaignKeys) -> None:
+    """Elects every optimum of a kernel on a device again, after a campaign's measurements (and faults) are gone."""
+    table, optimum = schema.evaluation, schema.optimum
+    problems = _lock_problems(connection, keys.kernel, true())
+    measured = select(table.c.toolchain_id, table.c.problem_id).distinct()
+    rows = connection.execute(
+        measured.where(table.c.hardware_id == keys.hardware, table.c.problem_id.in_(problems))
+        .order_by(table.c.toolchain_id, table.c.problem_id)
+    ).all()  # fmt: skip
+    for row in rows:
+        key = {"kernel_id": keys.kernel, "hardware_id": keys.hardware, "toolchain_id": row.toolchain_id,
+               "problem_id": row.problem_id}  # fmt: skip
+        before = connection.execute(select(optimum.c.baseline_ms).where(*_matches(key))).scalar_one_or_none()
+        _elect(connection, key, before)
+
+
 def _dethrone(connection: Connection, kernel: int, hardware: int, variant: int) -> None:
     """After a failure: the optima that this variant holds go to the next best."""
     table, problem = schema.optimum, schema.problem
@@ -152,7 +168,7 @@ def _is_faulty(connection: Connection, hardware: int, variant: int, campaign: in
     return bool(connection.execute(select(fault)).scalar_one())
 
 
-def _elect(connection: Connection, key: dict[str, int], before_ms: float) -> None:
+def _elect(connection: Connection, key: dict[str, int], before_ms: float | None) -> None:
     """Chooses the optimum of a key among all evaluations; ``before_ms`` is its baseline where its campaign has none."""
     evaluation, lineage, campaign = schema.evaluation, schema.lineage, schema.campaign
     faulty, owner, own = evaluation.alias("faulty"), campaign.alias("owner"), campaign.alias("own")
@@ -168,7 +184,7 @@ def _elect(connection: Connection, key: dict[str, int], before_ms: float) -> Non
         .subquery()
     )  # fmt: skip
     birth = (
-        select(lineage.c.genome_id, lineage.c.campaign_id, lineage.c.agent)
+        select(lineage.c.genome_id, lineage.c.campaign_id, lineage.c.agent, lineage.c.speedup)
         .join(campaign, campaign.c.id == lineage.c.campaign_id)
         .where(lineage.c.variant_id == times.c.variant_id, campaign.c.hardware_id == key["hardware_id"])
         .where(campaign.c.toolchain_id == key["toolchain_id"], lineage.c.speedup.is_not(None), ~lineage.c.cached)
@@ -187,7 +203,8 @@ def _elect(connection: Connection, key: dict[str, int], before_ms: float) -> Non
         connection.execute(delete(table).where(*_matches(key)))
         return
     baseline_ms = baselines(connection, [found.campaign_id]).get((found.campaign_id, key["problem_id"]))
-    values = {**found._mapping, "baseline_ms": baseline_ms or before_ms}
+    values = {name: value for name, value in found._mapping.items() if name != "speedup"}
+    values["baseline_ms"] = baseline_ms or before_ms or found.best_ms * found.speedup
     fresh = {**values, "updated_at": func.now()}
     statement = insert(table).values(**key, **values)
     changed = or_(*(table.c[name] != statement.excluded[name] for name in ("variant_id", "best_ms", "baseline_ms")))

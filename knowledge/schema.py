@@ -169,6 +169,7 @@ variant = Table(
     _created(),
     UniqueConstraint("kernel_id", "digest"),
     Index(None, "digest"),
+    Index(None, "genome_id"),
 )
 
 lineage = Table(
@@ -191,6 +192,8 @@ lineage = Table(
     _created(),
     UniqueConstraint("campaign_id", "ordinal", "variant_id"),
     Index(None, "variant_id"),
+    Index(None, "genome_id"),
+    Index(None, "proposed_id"),
 )
 
 evaluation = Table(
@@ -241,6 +244,7 @@ rejection = Table(
     _json("delta"),
     _created(),
     UniqueConstraint("campaign_id", "ordinal", "genome_id"),
+    Index(None, "genome_id"),
 )
 
 optimum = Table(
@@ -260,6 +264,7 @@ optimum = Table(
     PrimaryKeyConstraint("kernel_id", "hardware_id", "toolchain_id", "problem_id"),
     Index(None, "hardware_id", "kernel_id"),
     Index(None, "variant_id"),
+    Index(None, "genome_id"),
 )
 
 proof = Table(

@@ -16,6 +16,7 @@ from genome.spec import ProblemSize
 from genome.variant import Rejection
 from knowledge import bulk, champions, joining, listing, posting, prior, published, queries, recordings, write
 from knowledge.connection import RETRY_S, Database
+from knowledge.deletion import Deleted, delete_campaign
 from knowledge.dossier import Dossier, dossier
 from knowledge.embedded import EmbeddedServer
 from knowledge.filters import Filter
@@ -128,6 +129,10 @@ class KnowledgeBase:
         """Id of the campaign with this token; None if the base has none. ``patience_s``: see ``post``."""
         return self._database.run(lambda connection: write.campaign_of(connection, token), patience_s)
 
+    def delete(self, campaign: int) -> Deleted:
+        """Takes a campaign out, and what nobody else knows; optima are elected again."""
+        return self._database.run(lambda connection: delete_campaign(connection, campaign))
+
     def record_all(
         self, token: uuid.UUID, record: CampaignRecord, outcomes: Sequence[Outcome], summary: Mapping[str, Any]
     ) -> bulk.Stored:
@@ -223,6 +228,11 @@ class KnowledgeBase:
     def history(self, wanted: Filter, limit: int) -> tuple[CampaignRow, ...]:
         """Campaigns, the newest first."""
         return self._database.run(lambda connection: listing.history(connection, wanted, limit))
+
+    def campaign(self, number: int) -> CampaignRow | None:
+        """The campaign of this number; None if there is none."""
+        rows = self._database.run(lambda connection: listing.history(connection, Filter(), 1, number))
+        return rows[0] if rows else None
 
     def kernels(self, wanted: Filter, limit: int) -> tuple[KernelRow, ...]:
         """Kernels by name."""
