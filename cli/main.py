@@ -11,8 +11,9 @@ import click
 from cli.errors import GuardedGroup
 
 COMMANDS = {
-    "init": "cli.init", "inspect": "cli.inspect", "run": "cli.run", "verify": "cli.verify", "profile": "cli.profile",
-    "kb": "cli.kb", "devices": "cli.devices", "version": "cli.version",
+    "init": "cli.init", "inspect": "cli.inspect", "run": "cli.run", "verify": "cli.verify", "retune": "cli.retune",
+    "profile": "cli.profile", "portability": "cli.portability", "kb": "cli.kb", "devices": "cli.devices",
+    "version": "cli.version",
 }  # fmt: skip
 """Command -> module that holds it under the same name."""
 

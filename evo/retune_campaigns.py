@@ -1,0 +1,103 @@
+"""The campaign files behind champions: named by the user, or where the base saw them last. Their code stays at home."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evo.campaign import load_campaign, load_plan
+from evo.campaign_types import Campaign, CampaignError, Overrides
+from evo.wire import transforms
+from genome.source.errors import SourceError
+from knowledge.champions import Champion
+
+PATTERN = "campaign*.y*ml"
+"""Files that are taken for campaigns in a folder that the user names."""
+_NAME_IT = "name it: evo-tune retune CAMPAIGN.yaml"
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A campaign that should be looked at and cannot be, and why."""
+
+    campaign: str
+    file: str
+    reason: str
+
+
+def named_campaigns(paths: Sequence[Path], overrides: Overrides) -> tuple[Campaign, ...]:
+    """Every campaign (each entry of a file with several) of these files, and of all in these folders.
+
+    Raises:
+        CampaignError, SourceError: If one of them is wrong, or a folder holds none.
+    """
+    found: list[Campaign] = []
+    for file in (file for path in paths for file in _files(path)):
+        plan = load_plan(file, overrides, transforms())
+        found += [plan] if isinstance(plan, Campaign) else [entry.campaign for entry in plan.entries]
+    return tuple(found)
+
+
+def known_campaigns(found: Sequence[Champion], overrides: Overrides) -> tuple[tuple[Campaign, ...], tuple[Absent, ...]]:
+    """The campaigns of champions, from where their files were when they ran; those of the newest champions first.
+
+    The base may be shared, so that a path in it is somebody's word: a file that does not belong to the user who asks is
+    left alone.
+    """
+    campaigns: list[Campaign] = []
+    absent: dict[str, Absent] = {}
+    for file, entry, name in dict.fromkeys((item.file, item.entry, item.name) for item in found):
+        try:
+            campaigns.append(_loaded(file, entry, overrides))
+        except (CampaignError, SourceError) as error:
+            absent.setdefault(name, Absent(name, file, str(error)))
+    here = {campaign.name for campaign in campaigns}  # of several copies, one is enough
+    return tuple(campaigns), tuple(item for name, item in absent.items() if name not in here)
+
+
+def foreign_code(campaign: Campaign) -> Path | None:
+    """The first file of code that the campaign would run from outside of its own folder."""
+    folder = campaign.path.resolve().parent
+    return next((file for file in _code(campaign) if not file.resolve().is_relative_to(folder)), None)
+
+
+def _code(campaign: Campaign) -> Iterator[Path]:
+    """Files with functions that are called: reference or checker, and generators of inputs."""
+    if campaign.reference is not None:
+        yield Path(campaign.reference.path)
+    for argument in campaign.spec.args:
+        if argument.init.kind == "generator":
+            yield Path(argument.init.path.rpartition(":")[0])
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = [file for file in sorted(path.rglob(PATTERN)) if not _hidden(file.relative_to(path))]
+    if not files:
+        raise CampaignError(f"{path}: no campaign file ({PATTERN}) is in this folder or below it; name the file")
+    return files
+
+
+def _hidden(file: Path) -> bool:
+    return any(part.startswith(".") for part in file.parts)
+
+
+def _loaded(file: str, entry: str, overrides: Overrides) -> Campaign:
+    """The campaign of a path that the base tells.
+
+    Raises:
+        CampaignError, SourceError: If it cannot be used.
+    """
+    path = Path(file)
+    if not file:
+        raise CampaignError(f"the base does not tell where its campaign file is; {_NAME_IT}")
+    try:
+        owners = {path.stat().st_uid, path.parent.stat().st_uid}
+    except OSError:
+        raise CampaignError(f"its campaign file is not there any more; {_NAME_IT}") from None
+    if not owners <= {os.geteuid(), 0}:
+        raise CampaignError(f"its campaign file belongs to another user, who may have changed it; {_NAME_IT}")
+    return load_campaign(path, overrides, transforms(), entry)
