@@ -1,101 +1,174 @@
-"""How many fresh measurements a campaign saves that starts from another size's experience, over paired seeds.
+"""What the knowledge base saves a campaign: fresh measurements from a cold start and from a warm one. Resumable.
 
-    python benchmarks/warm_start.py [--example matmul] [--from 512] [--to 384] [--pairs 5] [--evaluations 60] [--json F]
+    python benchmarks/warm_start.py FOLDER [--parts size kernel] [--kernels gemv gelu] [--device cuda:0] [--seconds 570]
 
-For each seed: the example is tuned with all its sizes at ``--from`` on an empty base (the experience), then at ``--to``
-twice, once on an empty base (cold) and once on the base with the experience (warm). A run has arrived when its best
-reaches 95% of the speed-up that the cold run proves in the end. Fresh measurements are counted; look-ups are listed
-apart. The final speed-ups are those of the proof in fresh processes, interleaved with the untransformed kernel.
+What is in FOLDER already is not run again; with ``--seconds`` nothing is begun after that time. Parts:
+
+- ``size``: a kernel at another size, on a base that knows it at one: what the first batch holds of the final speed-up.
+- ``kernel``: a kernel that the base does not know, but all others of the list (leave one out): examples and ten
+  variants of them under other names, argument orders, layouts and element types.
+- ``family``: the same without any kernel of its family (no reduction seen before a reduction).
+- ``seeds``: one kernel at another size, cold and warm, over paired seeds.
+- ``poison``: the same on histories whose times were dealt out at random, on this device or on another vendor's.
+
+A run has arrived when it measured a variant with 95% of the speed-up of the cold run's best. Searches time a variant
+once or a few times; so all variants that led their run for a while are timed again in one comparison in fresh
+processes, interleaved with each other, and these figures decide (see ``warm_start_runs``). A kernel on which the cold
+run gains nothing beyond the interval has nothing to arrive at, and is listed apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
-import statistics
 import sys
-import tempfile
-from dataclasses import replace
-from datetime import date
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from running import ROOT, machine
+from running import machine
+from warm_start_kernels import Kernel, kernels
+from warm_start_poison import KINDS, poison
+from warm_start_report import report
+from warm_start_runs import Setting, base_of, judged, tune
 
-from evo.campaign import Campaign, Overrides, load_campaign
-from evo.engine import run_campaign
-from evo.result import CampaignResult
-from genome.spec import ProblemSize
-
-SHARE = 0.95
+PARTS = ("size", "kernel", "family", "seeds", "poison")
+PAIRED = "matmul"
+"""Kernel of the parts ``seeds`` and ``poison``."""
 
 
-def main() -> None:
-    """Prints a row a pair and the medians, and writes them as JSON."""
+@dataclass(frozen=True)
+class Bench:
+    """A call of this script: what is run where, and until when."""
+
+    folder: Path
+    kernels: tuple[Kernel, ...]
+    setting: Setting
+    until: float
+
+    def run(self, name: str, kernel: Kernel, size: dict[str, int], seed: int, history: tuple[str, ...] = ()) -> bool:
+        """One campaign, unless it is there; False if there was no time for it."""
+        kept = self.path(name)
+        if kept.exists():
+            return True
+        if time.monotonic() > self.until:
+            return False
+        start = time.monotonic()
+        tune(kernel.campaign, size, seed, self.setting, [base_of(self.path(known)) for known in history], kept)
+        print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
+        return True
+
+    def judge(self, name: str, kernel: Kernel, size: dict[str, int], runs: tuple[str, ...]) -> bool:
+        """The comparison of what these runs found, unless it is there; False if there was no time for it."""
+        kept = self.path(name)
+        if kept.exists():
+            return True
+        if time.monotonic() > self.until:
+            return False
+        rows = [json.loads(self.path(run).read_text()) for run in runs]
+        kept.write_text(json.dumps(judged(kernel.campaign, size, self.setting, rows), indent=1) + "\n")
+        return True
+
+    def path(self, name: str) -> Path:
+        """Where a run is kept."""
+        return self.folder / f"{name}.json"
+
+
+def main() -> int:
+    """Runs what is missing of the parts and writes ``report.json``; 1 if something is left to another call."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--example", default="matmul")
-    parser.add_argument("--from", type=int, default=512, dest="first")
-    parser.add_argument("--to", type=int, default=384, dest="second")
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--evaluations", type=int, default=60)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--kernels", nargs="*", help="some of the list; default: all")
+    parser.add_argument("--device", default="opencl:0")
+    parser.add_argument("--evaluations", type=int, default=40)
+    parser.add_argument("--processes", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="evo-tune-") as folder:
-        for seed in range(1, options.pairs + 1):
-            rows.append(pair(Path(folder), seed, options))
-            print(rows[-1], flush=True)
-    median = {key: statistics.median(row[key] for row in rows) for key in ("cold", "warm", "share")}
-    print(f"median measurements to {SHARE:.0%} of the cold speed-up: {median}")
-    if options.json:
-        command = f"python benchmarks/warm_start.py {shlex.join(sys.argv[1:])}"
-        report = {"date": date.today().isoformat(), "machine": machine(), "command": command, "median": median,
-                  "pairs": rows}  # fmt: skip
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    setting = Setting(options.device, options.evaluations, options.processes)
+    known = kernels(options.folder / "kernels", large=options.device.startswith("cuda"))
+    chosen = tuple(kernel for kernel in known if not options.kernels or kernel.name in options.kernels)
+    bench = Bench(options.folder, chosen, setting, time.monotonic() + options.seconds)
+    steps = [step for part in PARTS if part in options.parts for step in STEPS[part](bench, options.seeds)]
+    command = f"python benchmarks/warm_start.py {shlex.join(sys.argv[1:])}"
+    found = {"command": command, "machine": machine(), **report(options.folder, known, PAIRED)}
+    (options.folder / "report.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found["summary"], indent=1))
+    return 0 if all(steps) else 1
 
 
-def pair(folder: Path, seed: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Experience, cold and warm for one seed."""
-
-    def search(home: str, size: int) -> CampaignResult:
-        """One campaign at one size on the base in that folder."""
-        (folder / home).mkdir(exist_ok=True)
-        os.environ["EVO_TUNE_HOME"] = str(folder / home)
-        overrides = Overrides(seed=seed, evaluations=options.evaluations)
-        campaign = load_campaign(ROOT / "examples" / options.example / "campaign.yaml", overrides)
-        return run_campaign(at_size(campaign, size))
-
-    search(f"{seed}-warm", options.first)
-    cold, warm = search(f"{seed}-cold", options.second), search(f"{seed}-warm", options.second)
-    goal = SHARE * cold.comparison.speedup
-    arrived = {"cold": arrival(cold, goal), "warm": arrival(warm, goal)}
-    return {
-        "seed": seed,
-        **arrived,
-        "share": round(arrived["warm"] / arrived["cold"], 3),
-        "cold_speedup": round(cold.comparison.speedup, 2),
-        "warm_speedup": round(warm.comparison.speedup, 2),
-        "looked_up": warm.counts.cached,
-    }
+def size_part(bench: Bench, seeds: int) -> Iterator[bool]:
+    """See ``size`` in the text of this script."""
+    for kernel in bench.kernels:
+        if not kernel.is_variant:
+            cold = bench.run(f"cold-{kernel.name}", kernel, kernel.home, 1)
+            yield cold and bench.run(f"size-{kernel.name}", kernel, kernel.other, 2, (f"cold-{kernel.name}",))
 
 
-def at_size(campaign: Campaign, size: int) -> Campaign:
-    """The campaign with one tuned size, without patience and time limit, so that only measurements count."""
-    names = [name for name, _ in campaign.spec.sizes[0].values]
-    tuned = (ProblemSize(tuple((name, size) for name in names)),)
-    budget = replace(campaign.budget, patience=None, minutes=None)
-    return replace(campaign, spec=replace(campaign.spec, sizes=tuned), budget=budget)
+def kernel_part(bench: Bench, seeds: int) -> Iterator[bool]:
+    """See ``kernel``."""
+    return _left_out(bench, "kernel", lambda known, kernel: known.name != kernel.name)
 
 
-def arrival(result: CampaignResult, goal: float) -> int:
-    """Fresh measurements until the best reached the goal; one more than all of them if it never did."""
-    for point in result.history:
-        if point.best >= goal:
-            return max(1, point.evaluation)
-    return result.counts.evaluations + 1
+def family_part(bench: Bench, seeds: int) -> Iterator[bool]:
+    """See ``family``."""
+    return _left_out(bench, "family", lambda known, kernel: known.family != kernel.family)
+
+
+def _left_out(bench: Bench, part: str, tells: Callable[[Kernel, Kernel], bool]) -> Iterator[bool]:
+    """Cold runs of all kernels; then each of them on what the others left that tell something of it."""
+    cold = [bench.run(f"cold-{kernel.name}", kernel, kernel.home, 1) for kernel in bench.kernels]
+    yield all(cold)
+    if not all(cold):
+        return
+    for kernel in bench.kernels:
+        history = tuple(f"cold-{known.name}" for known in bench.kernels if tells(known, kernel))
+        name = f"{part}-{kernel.name}"
+        yield bench.run(name, kernel, kernel.home, 2, history) and bench.judge(
+            f"judged-{name}", kernel, kernel.home, (f"cold-{kernel.name}", name)
+        )
+
+
+def seeds_part(bench: Bench, seeds: int) -> Iterator[bool]:
+    """See ``seeds``."""
+    for kernel, seed in _paired(bench, seeds):
+        first, cold, warm = (f"seed{seed}-{name}" for name in ("first", "cold", "warm"))
+        yield (
+            bench.run(first, kernel, kernel.home, seed)
+            and bench.run(cold, kernel, kernel.other, seed)
+            and bench.run(warm, kernel, kernel.other, seed, (first,))
+            and bench.judge(f"judged-seed{seed}", kernel, kernel.other, (cold, warm))
+        )
+
+
+def poison_part(bench: Bench, seeds: int) -> Iterator[bool]:
+    """See ``poison``; it stands on the runs of ``seeds``."""
+    for kernel, seed in _paired(bench, seeds):
+        first, cold = f"seed{seed}-first", f"seed{seed}-cold"
+        if not (bench.run(first, kernel, kernel.home, seed) and bench.run(cold, kernel, kernel.other, seed)):
+            yield False
+            continue
+        for kind in KINDS:
+            name, history = f"{kind}{seed}", f"{kind}{seed}-history"
+            bad = base_of(bench.path(history))
+            if not bad.exists():
+                poison(base_of(bench.path(first)), kernel.campaign, kernel.home, kind, seed, bench.setting, bad)
+            yield bench.run(name, kernel, kernel.other, seed, (history,)) and bench.judge(
+                f"judged-{name}", kernel, kernel.other, (cold, name)
+            )
+
+
+def _paired(bench: Bench, seeds: int) -> Iterator[tuple[Kernel, int]]:
+    return ((kernel, seed) for kernel in bench.kernels if kernel.name == PAIRED for seed in range(1, seeds + 1))
+
+
+STEPS = {
+    "size": size_part, "kernel": kernel_part, "family": family_part, "seeds": seeds_part, "poison": poison_part,
+}  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
