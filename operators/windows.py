@@ -14,16 +14,26 @@ from operators.choice import Want, compose, pick
 from operators.recipe import Recipe, applies, parallel_axes
 
 
-def windows(threads: int, strided: int, depth: int, width: int, fused: bool = True) -> Recipe:
-    """``strided`` elements of a thread share strips of ``depth`` elements, loaded ``width`` at a time."""
+def windows(threads: int, strided: int, depth: int, width: int, fused: bool = True, parts: int = 0) -> Recipe:
+    """``strided`` elements of a thread share strips of ``depth`` elements, loaded ``width`` at a time.
+
+    With ``parts``, so many blocks share the loop of an element: few elements then still fill the device. Where the
+    campaign grants it, roots and quotients are the quick ones: arithmetic is all that is left.
+    """
     tiled = (
+        *((Want("split_reduction", values={"parts": parts}),) if parts else ()),
         *((Want("fused_sums"),) if fused else ()),
         Want("block_shape", "parallel.x", {"threads": threads}),
         *((Want("coarsen_strided", "parallel.x", {"factor": strided}),) if strided > 1 else ()),
         Want("register_tile"),
         Want("strip", "reduction*", {"factor": depth}, sites=1),
     )
-    loads = (Want("register_window", "read.window*", {"depth": 1}), Want("vectorise", values={"width": width}))
+    loads = (
+        Want("register_window", "read.window*", {"depth": 1}),
+        Want("vectorise", values={"width": width}),
+        Want("inverse_root"),
+        Want("fast_math"),
+    )
 
     def recipe(context: AgentContext, genome: Genome) -> Genome:
         if len(parallel_axes(context, genome)) != 1 or not applies(context, genome, "strip"):
@@ -38,6 +48,6 @@ def windows(threads: int, strided: int, depth: int, width: int, fused: bool = Tr
 def random_windows(context: AgentContext, rng: np.random.Generator) -> tuple[Recipe, str]:
     """Windows of any sensible size."""
     threads, strided = int(pick(rng, (64, 128, 128, 256))), int(pick(rng, (1, 2, 2, 4, 8)))
-    depth = int(pick(rng, (4, 8, 8, 16)))
-    shape = windows(threads, strided, depth, int(pick(rng, (2, 4, 4))), bool(rng.random() < 0.8))
-    return shape, f"strips of {depth} in registers, {strided} a thread"
+    depth, parts = int(pick(rng, (4, 8, 8, 16))), int(pick(rng, (0, 4, 8, 16)))
+    shape = windows(threads, strided, depth, int(pick(rng, (2, 4, 4))), bool(rng.random() < 0.8), parts)
+    return shape, f"strips of {depth} in registers, {strided} a thread, {max(1, parts)} blocks an element"
