@@ -44,7 +44,7 @@ class Program:
             done = CliRunner().invoke(app, given, env=hidden | self.environment, catch_exceptions=False)
         return subprocess.CompletedProcess(given, done.exit_code, done.stdout, done.stderr)
 
-    def __call__(self, *arguments: str | Path, timeout: float = 240.0) -> subprocess.CompletedProcess[str]:
+    def __call__(self, *arguments: str | Path, timeout: float = 600.0) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*PROGRAM, *map(str, arguments)], capture_output=True, text=True, env=self.environment, timeout=timeout,
             stdin=subprocess.DEVNULL, check=False, cwd=self.home.parent,
@@ -77,7 +77,7 @@ def program(tmp_path: Path) -> Iterator[Program]:
     for process in runner.started:
         if process.poll() is None:
             process.terminate()
-            process.wait(60)
+            process.wait(120)
 
 
 CampaignWriter = Callable[..., Path]

@@ -31,7 +31,7 @@ def test_two_kernels_share_a_budget(program: Any, write_campaign: Callable[..., 
         assert "2 calls at once" in own["toolchain"]
         assert (results / row["name"] / "best.cu").exists()
         assert f'href="{row["name"]}/report.html"' in (results / "report.html").read_text()
-    known = json.loads(program("kb", "best", "--kernel", "product", "--json").stdout)
+    known = json.loads(program.here("kb", "best", "--kernel", "product", "--json").stdout)
     assert "2 calls at once" in known[0]["toolchain"]
 
     again = program("verify", results / "best.json", "--json", "--processes", "1")
@@ -41,5 +41,5 @@ def test_two_kernels_share_a_budget(program: Any, write_campaign: Callable[..., 
 
     both = json.loads(program("profile", campaign, "--json").stdout)
     assert set(both["entries"]) == {"product", "bias_gelu"}
-    unknown = program("profile", campaign, "--entry", "gelu")
+    unknown = program.here("profile", campaign, "--entry", "gelu")
     assert unknown.returncode == 2 and "possible: product, bias_gelu" in unknown.stderr

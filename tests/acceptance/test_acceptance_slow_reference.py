@@ -28,11 +28,11 @@ def matmul(inputs, sizes):
 def test_kill_and_resume_while_the_reference_is_awaited(
     program: Any, write_campaign: Callable[..., Path], tmp_path: Path
 ) -> None:
-    campaign = write_campaign("matmul", sizes=SIZES, check_sizes=CHECKS, budget={"evaluations": 12, "minutes": 3})
+    campaign = write_campaign("matmul", sizes=SIZES, check_sizes=CHECKS, budget={"evaluations": 8, "minutes": 3})
     (campaign.parent / "reference.py").write_text(REFERENCE)
     log = tmp_path / "first.log"
     run = program.start("run", campaign, log=log)
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 240
     while "searching" not in log.read_text():
         assert run.poll() is None and time.monotonic() < deadline, log.read_text()
         time.sleep(0.1)

@@ -52,7 +52,7 @@ def test_a_result_is_proven_again_and_a_broken_one_is_not(
 
     claimed["genome"] = [{"transform": "unroll", "site": {"label": "nothing", "role": ""}, "params": {"factor": 4}}]
     (moved / "best.json").write_text(json.dumps(claimed))
-    gone = program("verify", moved / "best.json")
+    gone = program.here("verify", moved / "best.json")
     assert gone.returncode == 2
     assert "does not apply" in gone.stderr
 
@@ -63,8 +63,8 @@ def test_a_result_is_proven_again_and_a_broken_one_is_not(
 def test_what_is_no_result_is_named(program: Any, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "best.json"
     path.write_text(text)
-    done = program("verify", path)
+    done = program.here("verify", path)
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-    assert program("verify", tmp_path / "none.json").returncode == 2
+    assert program.here("verify", tmp_path / "none.json").returncode == 2

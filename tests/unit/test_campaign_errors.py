@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
@@ -66,13 +65,12 @@ def test_entry_is_looked_up_under_the_campaigns_macros_and_includes(folder: Path
 
 
 def test_aliases_are_refused_before_they_multiply(folder: Path) -> None:
+    """Written out, these are 9**12 words: loading them would not end."""
     bomb = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     bomb += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     (folder / "campaign.yaml").write_text("\n".join(bomb) + "\n" + GOOD)
-    began = time.monotonic()
     with pytest.raises(CampaignError, match=r"campaign.yaml:2: .*alias.*\*a0.*write the value out"):
         load_campaign(folder / "campaign.yaml")
-    assert time.monotonic() - began < 60.0
     (folder / "campaign.yaml").write_text(GOOD.replace("launch:", "launch: &launch"))
     assert load_campaign(folder / "campaign.yaml").spec.launch.block == (16, 16, 1)
 

