@@ -11,6 +11,7 @@ import click
 
 from cli.kb_common import CSV, JSON, URL, Column, genes_text, open_base, show, show_json
 from cli.kb_delete import delete
+from cli.kb_export import export
 from cli.kb_filters import check_size, filtered
 from cli.kb_import import import_
 from cli.kb_list import devices, history, kernels, similar, top
@@ -18,7 +19,7 @@ from cli.kb_replay import replay
 from cli.kb_server import grant, show_url, start, status, stop, upgrade
 from cli.kb_sql import sql
 from cli.kb_tools import backup, psql, restore
-from cli.kb_variant import diff, export, show_variant
+from cli.kb_variant import diff, show_variant
 from evo.campaign import CampaignError
 from evo.init_campaign import template_arguments
 from evo.kernel_file import record_of_file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,8 @@ from evaluator.recording import Recording
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.spec import ProblemSize
 from genome.variant import Rejection
-from knowledge import bulk, champions, joining, listing, posting, prior, published, queries, recordings, write
+from knowledge import bulk, joining, listing, posting, prior, published, queries, recordings, write
+from knowledge.champions import Champion, champions
 from knowledge.connection import RETRY_S, Database
 from knowledge.deletion import Deleted, delete_campaign
 from knowledge.dossier import Dossier, dossier
@@ -22,6 +23,7 @@ from knowledge.embedded import EmbeddedServer
 from knowledge.filters import Filter
 from knowledge.listing import CampaignRow, DeviceRow, KernelRow, TopRow
 from knowledge.migrate import migrate
+from knowledge.pairs import Pair, pairs
 from knowledge.pg_layout import default_data_dir
 from knowledge.posting import Posting
 from knowledge.published import Recommendation
@@ -242,9 +244,15 @@ class KnowledgeBase:
         """Devices by name."""
         return self._database.run(lambda connection: listing.devices(connection, wanted, limit))
 
-    def champions(self) -> tuple[champions.Champion, ...]:
+    def champions(self) -> tuple[Champion, ...]:
         """Winners of all finished campaigns, the newest first."""
-        return self._database.run(champions.champions)
+        return self._database.run(champions)
+
+    def pairs(self, wanted: Filter, proven: bool, take: Callable[[Iterator[Pair]], None]) -> None:
+        """Hands every pair of a kernel as it was and a variant to ``take``, which is called again if the server was
+        lost meanwhile; ``proven`` leaves out what was in no final comparison.
+        """
+        self._database.run(lambda connection: take(pairs(connection, wanted, proven)))
 
     def similar(self, kernel: KernelRecord, limit: int) -> tuple[SimilarRow, ...]:
         """Kernels by the distance of their structure from this one."""
