@@ -14,21 +14,6 @@ LOST = 3
 INTERRUPTED = 130
 
 
-def expected() -> tuple[type[Exception], ...]:
-    """Errors that are no fault of the program. They are imported once there is one: most commands need few of them."""
-    from evaluator.api import EvaluatorError
-    from evaluator.devices import DeviceError
-    from evaluator.recording import RecordingError
-    from evo.campaign_types import CampaignError
-    from evo.export import ExportError
-    from evo.plugins import PluginError
-    from genome.source.errors import SourceError
-    from knowledge.errors import KnowledgeError
-
-    of_campaigns = (CampaignError, SourceError, ExportError, PluginError)
-    return (*of_campaigns, DeviceError, EvaluatorError, RecordingError, KnowledgeError)
-
-
 class UserError(click.ClickException):
     """Bad input, or surroundings that the user has to mend: one message, exit code 2."""
 
@@ -80,6 +65,8 @@ class GuardedGroup(click.Group):
             click.echo("evo-tune: interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except Exception as error:
-            if not isinstance(error, expected()):
+            from evo.expected import expected_errors  # only here: most commands need none of what it imports
+
+            if not isinstance(error, expected_errors()):
                 raise
             raise UserError(str(error)) from None

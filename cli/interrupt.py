@@ -1,44 +1,5 @@
-"""Ctrl-C: the first one asks for a clean end, the second one ends at once."""
+"""Ctrl-C on the command line (see ``evo.interrupt``)."""
 
-from __future__ import annotations
+from evo.interrupt import StopSwitch, stop_on_signals
 
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from threading import Event
-from types import FrameType
-
-
-@dataclass
-class StopSwitch:
-    """Set once the user asked to stop."""
-
-    _event: Event = field(default_factory=Event)
-
-    def __call__(self) -> bool:
-        """True after the first Ctrl-C."""
-        return self._event.is_set()
-
-    def set(self) -> None:
-        """Asks for the end."""
-        self._event.set()
-
-
-@contextmanager
-def stop_on_signals(notify: Callable[[str], None]) -> Iterator[StopSwitch]:
-    """While inside, SIGINT and SIGTERM set the switch; a second one raises KeyboardInterrupt."""
-    switch = StopSwitch()
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if switch():
-            raise KeyboardInterrupt
-        switch.set()
-        notify("stopping; the best so far will be written (Ctrl-C again ends at once)")
-
-    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield switch
-    finally:
-        for number, old in previous.items():
-            signal.signal(number, old)
+__all__ = ["StopSwitch", "stop_on_signals"]
