@@ -123,7 +123,7 @@ def test_a_reference_that_fails_at_the_tuned_size_stops_the_campaign(tmp_path: P
 
 
 def test_without_an_answer_in_time_the_proof_says_so(tmp_path: Path, cache: Path) -> None:
-    with opened(tmp_path, cache, reference_timeout_s=0.5) as (evaluator, _):
+    with opened(tmp_path, cache, reference_timeout_s=3.0) as (evaluator, _):
         slight, right = (AXPB.variant(axpb(body) + "\n", evaluator.target) for body in (SLIGHTLY, AXPB_BODY))
         refused, proven = evaluator.compare(
             AXPB.variant(AXPB.good, evaluator.target), [slight, right], 1, lambda done, of: None
