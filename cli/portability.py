@@ -10,15 +10,21 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from cli.errors import INTERRUPTED
+from cli.interrupt import stop_on_signals
 from cli.kb_common import printable
+from cli.screen_view import plain_line
 from evo.campaign_types import CampaignError
+from evo.nearest import nearest
 from evo.portability.analysis import StudyReport
 from evo.portability.as_json import report_json
+from evo.portability.live import Hands, live_cases
 from evo.portability.outputs import write_study
 from evo.portability.run import answer, recorded_cases
 from evo.portability.study import Study, load_study
 from evo.portability.what_if import parse_changes
 from evo.portability.words import Table, case_tables, overall_table
+from evo.progress import ProgressSnapshot, SilentObserver
 from evo.report.files import check_folder
 from evo.wire import transforms
 
@@ -31,19 +37,37 @@ _LEAST_WIDTH = 96
 @click.option("--json", "as_json", is_flag=True, help="Print portability.json, and nothing else, on stdout.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the results.")
 @click.option("--what-if", "asked", default="", help="A changed device, by a model: bandwidth=2x,shared=228KB,sms=264.")
+@click.option("--device", help="Measure on this device of the study only; the others are read from the base.")
 @click.option("--knowledge", help="auto, none, or postgresql+psycopg://user@host/base.")
-def portability(study: Path, as_json: bool, output: Path | None, asked: str, knowledge: str | None) -> None:
+def portability(
+    study: Path, as_json: bool, output: Path | None, asked: str, device: str | None, knowledge: str | None
+) -> None:
     """Carries the champions of each device in the STUDY file over to the others."""
     changes = parse_changes(asked) if asked else ()
     plan = load_study(study, output, knowledge, transforms())
     _check(plan, "--output" if output else f"{study}: output")
-    report = answer(plan, recorded_cases(plan, _say), changes, asked, (), _say)
-    write_study(report, plan.output)
+    if device is not None and device not in plan.devices:
+        raise CampaignError(f"--device: {nearest(device, plan.devices)}; the study runs on no '{device}'")
+    with stop_on_signals(_say) as stop:
+        cases, notes = live_cases(plan, device, Hands(_say, stop, _Watch()))
+        report = answer(plan, (*recorded_cases(plan, _say), *cases), changes, asked, notes, _say)
+        write_study(report, plan.output)
     if as_json:
         click.echo(json.dumps(report_json(report), indent=2))
     else:
         _show(report)
     _say(f"Results: {plan.output}")
+    if stop():
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+class _Watch(SilentObserver):
+    """Says what a campaign of the study finds."""
+
+    def on_event(self, snapshot: ProgressSnapshot) -> None:
+        """A line where there is news."""
+        if snapshot.message:
+            _say(plain_line(snapshot))
 
 
 def _check(plan: Study, output: str) -> None:

@@ -14,7 +14,18 @@ from evaluator.recording import Recording
 from evaluator.result import DeviceInfo, Evaluation, Toolchain
 from genome.spec import ProblemSize
 from genome.variant import Rejection
-from knowledge import bulk, joining, listing, posting, prior, published, queries, recordings, write
+from knowledge import (
+    bulk,
+    crossings,
+    joining,
+    listing,
+    posting,
+    prior,
+    published,
+    queries,
+    recordings,
+    write,
+)
 from knowledge.champions import Champion, champions
 from knowledge.connection import RETRY_S, Database
 from knowledge.deletion import Deleted, delete_campaign
@@ -247,6 +258,10 @@ class KnowledgeBase:
     def champions(self) -> tuple[Champion, ...]:
         """Winners of all finished campaigns, the newest first."""
         return self._database.run(champions)
+
+    def crossings(self, name: str, kernel_digest: str, contract: str) -> tuple[crossings.Crossing, ...]:
+        """What became of the genomes of a portability study on all of its machines, the oldest first."""
+        return self._database.run(lambda connection: crossings.crossings(connection, name, kernel_digest, contract))
 
     def pairs(self, wanted: Filter, proven: bool, take: Callable[[Iterator[Pair]], None]) -> None:
         """Hands every pair of a kernel as it was and a variant to ``take``, which is called again if the server was

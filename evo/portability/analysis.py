@@ -126,7 +126,7 @@ def overall(reports: Sequence[CaseReport]) -> tuple[Overall, ...]:
     for name in names:
         cells = [
             cell for report in reports for row in (*report.rows, *report.others) if row.name == name
-            for cell in row.cells
+            for cell in [row.cells[place] for place in report.case.measured]
         ]  # fmt: skip
         values = np.array([np.nan if cell.efficiency is None else cell.efficiency for cell in cells])
         waits = any(cell.waiting for cell in cells)

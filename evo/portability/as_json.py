@@ -77,7 +77,8 @@ def _portability(report: CaseReport) -> dict[str, Any]:
         }
         for row in (*report.rows, *report.others)
     ]  # fmt: skip
-    return {**_heading(case), "rows": rows}
+    measured = [case.places[place].name for place in case.measured]
+    return {**_heading(case), "device_set": measured, "rows": rows}
 
 
 def _portable(report: CaseReport) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,11 @@ class Case:
     effects: tuple[Effect, ...] = ()
     notes: tuple[str, ...] = ()
     shared_bytes: tuple[int | None, ...] = ()
+
+    @cached_property
+    def measured(self) -> tuple[int, ...]:
+        """Places that anything has a time on: the device set of every performance portability."""
+        return tuple(int(place) for place in np.flatnonzero(~np.isnan(self.times_ms).all(axis=0)))
 
     @property
     def label(self) -> str:

@@ -61,7 +61,7 @@ def gene_reports(case: Case, seed: int, keep: float) -> tuple[GeneReport, ...]:
             continue
         found = [
             known.get((gene, place)) if case.effects else table_effect(case, gene, place, seed)
-            for place in range(len(case.places))
+            for place in case.measured
         ]
         effects = tuple(effect for effect in found if effect is not None)
         verdict = verdict_of(effects, len(found), keep)

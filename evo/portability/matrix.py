@@ -47,7 +47,8 @@ class Row:
         name: Whose champion it is, or what else it is.
         variant: Its number in the case.
         cells: One a place.
-        pp: Performance portability by application efficiency over all places of the case; None while cells wait.
+        pp: Performance portability by application efficiency over the measured places of the case; None while cells of
+            those wait.
         architectural_pp: The same by architectural efficiency; None where one is unknown.
         repaired_pp: By application efficiency with the repairs in the gaps; None where a gap has none, or nothing is
             repaired.
@@ -88,10 +89,12 @@ def row_of(case: Case, name: str, variant: int, efficiency: Floats, architectura
     cells = tuple(
         _cell(case, variant, place, efficiency, architectural, best[place]) for place in range(len(case.places))
     )
-    waits = any(cell.waiting for cell in cells)
-    own, roof = efficiency[variant], architectural[variant]
+    measured = list(case.measured)
+    waits = any(cells[place].waiting for place in measured)
+    own, roof = efficiency[variant, measured], architectural[variant, measured]
     roofs = not np.isnan(roof[~np.isnan(own)]).any()
-    mended = np.array([_first(cell.efficiency, cell.repaired) for cell in cells])
+    mended = np.array([_first(cells[place].efficiency, cells[place].repaired) for place in measured])
+    least = worst(own)
     return Row(
         name,
         variant,
@@ -99,7 +102,7 @@ def row_of(case: Case, name: str, variant: int, efficiency: Floats, architectura
         None if waits else performance_portability(own),
         performance_portability(roof) if roofs and not waits else None,
         performance_portability(mended) if np.isnan(own).any() and not np.isnan(mended).any() else None,
-        worst(own),
+        None if least is None else (measured[least[0]], least[1]),
     )
 
 

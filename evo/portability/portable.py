@@ -64,7 +64,7 @@ def most_portable(case: Case, seed: int) -> Portable:
 
     Where the table is complete, all of it is compared as well: the search is then only a check of itself.
     """
-    efficiency = application_efficiency(case.times_ms)
+    efficiency = application_efficiency(case.times_ms[:, list(case.measured)])
     seen, front = nsga2(case, efficiency, np.random.default_rng([seed, len(case.times_ms)]))
     found = best_of(efficiency, np.array(sorted(seen)))
     chosen = best_of(efficiency, np.arange(len(efficiency))) if case.complete else found
@@ -79,12 +79,14 @@ def best_of(efficiency: Floats, variants: NDArray[np.int64]) -> int:
     runs = (~np.isnan(rows)).sum(axis=1)
     filled = np.where(np.isnan(rows), np.inf, rows)  # adds nothing to the sum of 1 / e
     score = np.where(runs > 0, runs / np.maximum(np.sum(1.0 / filled, axis=1), 1e-300), 0.0)
-    order = np.lexsort((variants, -np.min(filled, axis=1), -score, -runs))
+    order = np.lexsort((variants, -np.min(filled, axis=1, initial=np.inf), -score, -runs))
     return int(variants[order[0]])
 
 
 def nsga2(case: Case, efficiency: Floats, rng: np.random.Generator) -> tuple[set[int], list[int]]:
     """(variants looked at, last front). Champions are in the first generation, the others are drawn."""
+    if not efficiency.shape[1]:
+        return set(range(len(efficiency))), []
     values = np.nan_to_num(efficiency, nan=0.0)
     rows = {tuple(map(int, line)): number for number, line in enumerate(case.table)}
     count = min(POPULATION, len(values) - len(values) % 4) or len(values)
@@ -99,6 +101,8 @@ def nsga2(case: Case, efficiency: Floats, rng: np.random.Generator) -> tuple[set
     population = [candidate(variant) for variant in [*champions, *drawn][: max(count, len(champions))]]
     idle = 0
     for _ in range(GENERATIONS):
+        if idle == IDLE or len(seen) == len(values):
+            break
         before = len(seen)
         parents = [population[int(n)] for n in rng.integers(len(population), size=2 * len(population))]
         children = []
@@ -108,8 +112,6 @@ def nsga2(case: Case, efficiency: Floats, rng: np.random.Generator) -> tuple[set
                 children.append(candidate(child))
         population = tools.selNSGA2(population + children, len(population))
         idle = idle + 1 if len(seen) == before else 0
-        if idle == IDLE or len(seen) == len(values):
-            break
     front = tools.sortNondominated(population, len(population), first_front_only=True)[0]
     return seen, [one.variant for one in front]
 

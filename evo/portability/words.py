@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evo.portability.analysis import CaseReport, StudyReport
@@ -52,6 +52,7 @@ def matrix_table(report: CaseReport) -> Table:
         rows.append((_named(report, row), *map(cell_text, row.cells), pp, mended, roof, worst))
     titles = ("best on", *heads, "PP", "repaired", "roofline", "worst")
     names = ", ".join(f"{letter} {place.name}" for letter, place in zip(heads, case.places, strict=True))
+    unmeasured = [place.name for number, place in enumerate(case.places) if number not in case.measured]
     gaps = [
         f"{_named(report, row)} on {heads[place]}: {cell.gap}"
         + (f"; repaired by {cell.repair.how}: {cell.repaired:.2f}" if cell.repair and cell.repaired else "")
@@ -59,7 +60,13 @@ def matrix_table(report: CaseReport) -> Table:
         for place, cell in enumerate(row.cells)
         if cell.gap
     ]
-    return Table("Efficiency", titles, tuple(rows), (f"PP over the device set {names}", *gaps))
+    return Table("Efficiency", titles, tuple(rows), (_device_set(names, unmeasured), *gaps))
+
+
+def _device_set(names: str, unmeasured: Sequence[str]) -> str:
+    return f"PP over the device set {names}" + (
+        f"; but for {', '.join(unmeasured)}: nothing is timed there" * bool(unmeasured)
+    )
 
 
 def cell_text(cell: Cell) -> str:
