@@ -7,6 +7,8 @@ RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
 EXAMPLE ?= matmul
 PYTEST ?= $(BIN)/python -m pytest
+# A test waits for its processes half of the time, so one for each core; more than four would disturb each other's devices.
+SPREAD ?= -n logical --maxprocesses 4 --dist worksteal
 
 .PHONY: setup demo test quick lint check clean help
 
@@ -33,10 +35,13 @@ demo: $(RUNTIME) ## evolve the matmul example on this machine (another one: make
 	@echo "Results are in examples/$(EXAMPLE)/results: open report.html, read changes.md, take best.cu."
 
 test: $(DEV) ## every test
-	$(PYTEST)
+	$(PYTEST) $(SPREAD)
 
 quick: $(DEV) ## every test but the slow ones
-	$(PYTEST) -m "not slow"
+	$(PYTEST) $(SPREAD) -m "not slow"
+
+# Where it is set, every process that a test starts would compile the whole program again.
+test quick: export PYTHONDONTWRITEBYTECODE =
 
 lint: $(DEV) ## ruff, import-linter, mypy
 	$(BIN)/ruff check .

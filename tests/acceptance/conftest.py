@@ -70,7 +70,17 @@ class Program:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Program]:
-    home = tmp_path / "home"
+    yield from runner_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """The same with one base for all tests of a file: setting up a server takes each campaign a second."""
+    yield from runner_in(tmp_path_factory.mktemp("program"))
+
+
+def runner_in(folder: Path) -> Iterator[Program]:
+    home = folder / "home"
     home.mkdir()
     runner = Program(home)
     yield runner

@@ -33,9 +33,9 @@ FIELDS = {"kernel", "device", "sizes", "genome", "steps", "options", "speedup", 
 
 
 @pytest.mark.parametrize("example", sorted(SMALLER))
-def test_example(example: str, program: Any, write_campaign: Callable[..., Path]) -> None:
+def test_example(example: str, shared_program: Any, write_campaign: Callable[..., Path]) -> None:
     campaign = write_campaign(example, sizes=SMALLER[example], budget={"evaluations": 4, "minutes": 2})
-    done = program("run", campaign, "--json")
+    done = shared_program("run", campaign, "--json")
     assert done.returncode == 0, done.stderr
     best = json.loads(done.stdout)
     assert best.keys() >= FIELDS
