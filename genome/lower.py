@@ -14,15 +14,15 @@ from genome.finish import scratch, settled, steps
 from genome.genes import Genome
 from genome.ir.kernel import Aligned, Axis, Kernel
 from genome.ir.print_errors import PrintError
-from genome.ir.print_names import DYNAMIC_SHARED, SHARED_ALIGNMENT
+from genome.ir.print_names import DYNAMIC_SHARED
 from genome.ir.print_source import entry_name, print_kernel
 from genome.ir.rewrite_stmt import map_stmts
-from genome.ir.stmt import Barrier, Body, Decl, If, Loop, Opaque, Space, Stmt, flatten
-from genome.ir.types import canonical
+from genome.ir.stmt import Barrier, Body, If, Loop, Opaque, Stmt, flatten
 from genome.limits import STATIC_SHARED, DeviceLimits
 from genome.replay import Replay, as_written, replay, spec_kernel
+from genome.shared_room import launched_bytes, roomy, static_bytes
 from genome.sizes import ExpressionError, SizeExpr
-from genome.spec import ELEMENT_BYTES, KernelSpec, Reading
+from genome.spec import KernelSpec, Reading
 from genome.transforms.base import Context, Transform
 from genome.transforms.mapping import write_mapping
 from genome.variant import GridAxis, Guard, Launch, Rejection, Target, Variant
@@ -49,8 +49,9 @@ def lower(
     bounds = _launch_bounds(spec, kernel, result.kernel.launch_bounds)
     kernel = replace(kernel, params=result.kernel.params, launch_bounds=bounds, options=result.kernel.options)
     buffers = (kernel.finish.buffer,) if kernel.finish is not None else ()
+    kernel = kernel if source_form else roomy(kernel, target)
     launch = _launch(spec, kernel, target, buffers)
-    last = None if kernel.finish is None else seal(write_mapping(kernel.finish.kernel))
+    last = None if kernel.finish is None else roomy(seal(write_mapping(kernel.finish.kernel)), target)
     problem = _static_problem(kernel, launch, spec, limits, target, source_form)
     if problem is not None:
         return Rejection(genome, problem)
@@ -142,20 +143,6 @@ def _statement_size(stmt: Stmt) -> int:
     return 1 + unrolled_size(stmt.inside)
 
 
-def shared_bytes(kernel: Kernel) -> int:
-    """Bytes of the kernel's static shared arrays, each of them rounded up to the alignment that it is printed with.
-
-    The last one ends where it ends: a compiler may count fewer bytes than an alignment less.
-    """
-    inside = (s for s in flatten(kernel.body) if isinstance(s, Decl) and s.space is Space.SHARED)
-    return sum(_aligned_bytes(decl) for decl in (*kernel.shared, *inside))
-
-
-def _aligned_bytes(decl: Decl) -> int:
-    size = prod(decl.dims) * ELEMENT_BYTES.get(canonical(decl.ctype), 8)
-    return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT if decl.dims else size
-
-
 def _launch_bounds(spec: KernelSpec, kernel: Kernel, bound: str) -> str:
     """The launch bound, raised where a gene gave the block more threads than the user's own bound allows."""
     threads = prod(block_of(spec, kernel))
@@ -183,8 +170,8 @@ def _static_problem(
         if threads > most:
             return f"{threads} threads along {dim} are over the limit of {most}"
     shared = launch.static_shared_bytes
-    if shared > limits.shared_bytes:
-        return f"{shared} bytes of shared memory are over the limit of {limits.shared_bytes}"
+    if shared + kernel.launch_shared > limits.shared_bytes:
+        return f"{shared + kernel.launch_shared} bytes of shared memory are over the limit of {limits.shared_bytes}"
     if target is Target.CUDA and shared > STATIC_SHARED:
         return f"{shared} bytes of shared arrays are over CUDA's limit of {STATIC_SHARED} for arrays of constant size"
     size = unrolled_size(kernel.body)
@@ -243,8 +230,8 @@ def _launch(spec: KernelSpec, kernel: Kernel, target: Target, buffers: tuple[str
         grid=(grid[0], grid[1], grid[2]),
         block=block_of(spec, kernel),
         args=tuple(arg.name for arg in spec.parameters) + buffers + _passed(kernel, target),
-        shared_bytes=spec.launch.shared_bytes,
-        static_shared_bytes=shared_bytes(kernel),
+        shared_bytes=launched_bytes(kernel, spec.launch.shared_bytes),
+        static_shared_bytes=static_bytes(kernel),
     )
 
 

@@ -127,7 +127,14 @@ def _resources(architecture: str, entries: Mapping[str, Entry], launches: Sequen
     return Resources(
         registers=max(entry.registers for entry in entries.values()),
         spills_bytes=max(entry.spill_bytes for entry in entries.values()),
-        shared_bytes=max(entry.shared_bytes for entry in entries.values()),
+        shared_bytes=max(
+            (
+                entries[launch.entry].shared_bytes + launch.shared_bytes
+                for launch in launches
+                if launch.entry in entries
+            ),
+            default=max(entry.shared_bytes for entry in entries.values()),
+        ),
         private_bytes=max(entry.frame_bytes for entry in entries.values()),
         occupancy=min(shares, default=None),
     )

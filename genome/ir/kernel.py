@@ -196,6 +196,7 @@ class Kernel(Node):
         rounds: After mapping: loops over the blocks that one block stands for, around the instances; the body of each
             declares the base of its axis.
         shared: Shared arrays.
+        launch_shared: Bytes of one array, sized by the launch, that holds those of ``shared``; 0 where there is none.
         conditions: What must hold of parameters for the rewritten kernel to be right; the host guard checks it.
         multiples: For integer variables, a number that always divides them.
         mapped: True once the mapping is written.
@@ -227,6 +228,7 @@ class Kernel(Node):
     closing: Body = ()
     rounds: tuple[Loop, ...] = ()
     shared: tuple[Decl, ...] = ()
+    launch_shared: int = 0
     conditions: tuple[Condition, ...] = ()
     multiples: tuple[tuple[str, int], ...] = ()
     mapped: bool = False

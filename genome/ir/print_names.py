@@ -11,8 +11,6 @@ from genome.ir.types import canonical
 
 DYNAMIC_SHARED = "EVO_SHARED_BYTES"
 """OpenCL macro with the bytes of dynamic shared memory, given as a compile option (``-DEVO_SHARED_BYTES=4096``)."""
-SHARED_ALIGNMENT = 16
-"""Bytes that every shared array begins at a multiple of, for the widest copies."""
 
 KEYWORDS = frozenset({"kernel", "global", "local", "constant", "private", "generic", "read_only", "write_only",
                       "read_write", "pipe"})  # fmt: skip

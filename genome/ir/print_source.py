@@ -26,6 +26,7 @@ from genome.ir.print_stmt import INDENT, StmtPrinter
 from genome.ir.print_tokens import words
 from genome.ir.print_variables import as_parameters
 from genome.ir.stmt import Barrier, Body, Decl, Loop, Opaque, VectorLoad, expressions, flatten, handed_places, writes
+from genome.ir.type_sizes import SHARED_ALIGNMENT, shared_size
 from genome.ir.types import VECTOR_TYPES, canonical
 from genome.variant import Target
 
@@ -49,12 +50,27 @@ def print_kernel(kernel: Kernel, target: Target) -> str:
 def _function(kernel: Kernel, target: Target) -> str:
     printer = _printer(kernel, target)
     lines = [_signature(kernel, target), "{"]
-    lines += [f"{INDENT}{printer.declaration(decl)};" for decl in kernel.shared]
+    lines += [f"{INDENT}{line};" for line in _shared_lines(kernel, printer)]
     if not kernel.mapped:
         lines += _index_lines(kernel, target)
     lines += printer.body(kernel.prologue, 1)
     lines += _guarded(kernel, printer)
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _shared_lines(kernel: Kernel, printer: StmtPrinter) -> list[str]:
+    """Declarations of the shared arrays; where the launch gives them room, as names of parts of one array."""
+    if not kernel.launch_shared:
+        return [printer.declaration(decl) for decl in kernel.shared]
+    room, lines, start = kernel.fresh("shared_arrays"), [], 0
+    for decl in kernel.shared:
+        if not decl.dims:
+            lines.append(printer.declaration(decl))
+            continue
+        dims = "".join(f"[{dim}]" for dim in decl.dims)
+        lines.append(f"{decl.ctype} (&{decl.name}){dims} = *({decl.ctype} (*){dims})({room} + {start})")
+        start += shared_size(decl.ctype, decl.dims)
+    return [f"extern __shared__ __align__({SHARED_ALIGNMENT}) unsigned char {room}[]", *lines]
 
 
 def kernel_text(kernel: Kernel, target: Target, body: str) -> str:

@@ -11,7 +11,7 @@ from genome.ir.halves import HALVES
 from genome.ir.print_async import async_statement
 from genome.ir.print_errors import PrintError
 from genome.ir.print_expr import ExprPrinter
-from genome.ir.print_names import DYNAMIC_SHARED, SHARED_ALIGNMENT, opencl_type
+from genome.ir.print_names import DYNAMIC_SHARED, opencl_type
 from genome.ir.print_opencl import translate_statement
 from genome.ir.print_wide import LANES, load_halves, store_halves, words
 from genome.ir.stmt import (
@@ -30,6 +30,7 @@ from genome.ir.stmt import (
     VectorLoad,
     VectorStore,
 )  # fmt: skip
+from genome.ir.type_sizes import SHARED_ALIGNMENT
 from genome.ir.types import infer
 from genome.variant import Target
 
