@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import uuid
@@ -211,6 +212,32 @@ def test_priors_come_nearest_first_and_say_why(start: Starter) -> None:
     assert here.base.priors(here.kernel, CPU, TOOLS, (BIG,), 1) == found[:1]
     other_tools = here.base.priors(here.kernel, CPU, replace(TOOLS, driver="4.0"), (BIG,), 1)
     assert "another toolchain" in other_tools[0].why
+
+
+def test_proven_variants_are_priors_beside_the_optimum_unless_they_failed_since(start: Starter) -> None:
+    campaign = start()
+    swap = Gene.of("axis_swap", Site("axes", "parallel"))
+    lucky = campaign.outcome(1, (TILE,), 1.0, 4.0)
+    proven = {
+        speedup: campaign.outcome(n, genes, 1.5, 2.6) for n, speedup, genes in ((2, 2.5, (UNROLL,)), (3, 2.0, (swap,)))
+    }
+    campaign.record(campaign.outcome(0, (), 4.0, 1.0), lucky, *proven.values())
+    for speedup, outcome in proven.items():
+        low, high = speedup - 0.1, speedup + 0.1
+        row = SizeComparison(BIG.label, 4.0, 4.0 / speedup, speedup, low, high)
+        proof = Comparison(outcome.variant.digest(), (row,), speedup, low, high, True, processes=5)
+        campaign.base.prove(campaign.id, proof)
+
+    def known(size: ProblemSize) -> list[tuple[tuple[Gene, ...], float, bool]]:
+        found = campaign.base.priors(campaign.kernel, CPU, TOOLS, (size,), 9)
+        return [(prior.genome.genes, prior.speedup, prior.proven) for prior in found]
+
+    assert known(BIG) == [((UNROLL,), 2.5, True), ((swap,), 2.0, True), ((TILE,), 4.0, False)]
+    here, there = (campaign.base.priors(campaign.kernel, CPU, TOOLS, (size,), 1)[0] for size in (BIG, SMALL))
+    assert here.promise == pytest.approx(math.log2(2.5))
+    assert there.promise == pytest.approx(math.log2(2.5) * 2 ** -(3.0 / 8.0))  # three doublings away
+    campaign.record(campaign.outcome(4, (UNROLL,), 0.0, None, Status.WRONG))
+    assert known(BIG) == [((swap,), 2.0, True), ((TILE,), 4.0, False)]
 
 
 def test_best_of_a_record_finds_the_same_structure_under_another_name(start: Starter) -> None:
