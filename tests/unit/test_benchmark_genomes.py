@@ -19,7 +19,7 @@ from genome.variant import Target, Variant
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks" / "genomes"
-LIMITS = DeviceLimits(units=132)
+LIMITS = DeviceLimits(shared_bytes=232448, units=132)
 
 
 def read(path: Path) -> tuple[KernelSpec, Genome]:
