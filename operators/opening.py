@@ -95,6 +95,7 @@ _GPU: tuple[Opening, ...] = (
     Opening("memory_layout", "stores turned in a shared tile", transposed(256, 64, 4)),
     Opening("computation", "products by warps", by_warps((8, 8), (16, 8), 16, 4)),
     Opening("computation", "products by larger blocks of warps", by_warps((16, 8), (16, 8), 16, 3, group=8)),
+    Opening("computation", "products by warps, deep tiles", by_warps((8, 8), (16, 8), 32, 4, group=8)),
     Opening("computation", "blocked product 8x16", product(_FLAT)),
     Opening("computation", "blocked product 8x16, asynchronous", product(replace(_FLAT, stages=3, buffers=0))),
     Opening("computation", "blocked product 8x8", product(replace(_FLAT, y=Digits(16, 2, 4), bounds=2))),

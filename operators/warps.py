@@ -50,6 +50,6 @@ def random_by_warps(context: AgentContext, rng: np.random.Generator) -> tuple[Re
     """Blocks and tiles of any sensible size."""
     across = int(pick(rng, (8, 8, 16))), int(pick(rng, (2, 4, 8, 8)))
     down = int(pick(rng, (8, 16, 16))), int(pick(rng, (2, 4, 8, 8)))
-    depth, stages = int(pick(rng, (16, 16, 32))), int(pick(rng, (2, 3, 4)))
+    depth, stages = int(pick(rng, (16, 32, 32, 64))), int(pick(rng, (2, 3, 4)))
     shape = by_warps(across, down, depth, stages, int(pick(rng, (0, 4, 8))))
     return shape, f"products by warps, tiles of {depth} copied {stages} ahead"
