@@ -2,7 +2,7 @@
 
     python benchmarks/search_efficiency.py --spaces DIR [--names a,b] [--budgets 25,50,100,200] [--repeats 30] [--warm]
         [--mislead permuted|reversed|foreign] [--against FILE] [--half FILE|a,b] [--blind] [--agents a,b]
-        [--peer FILE] [--json OUT] [--jobs N]
+        [--peer FILE] [--json OUT] [--jobs N] [--runs FILE]
 
 DIR holds files that ``evaluator.recording`` reads. A run is a campaign with a seed; every measurement costs one
 evaluation, the first configuration and failures included. What counts is best time so far over the space's optimum.
@@ -15,7 +15,9 @@ share of runs within 5% and 1%, evaluations until within 5%, CPU seconds a propo
 file with one a line) that are reported apart from the others: those that settings were chosen on, say. ``--blind``
 switches the model off: agents alone, or those that ``--agents`` names. ``--peer FILE`` prints another tuner's figures
 on the same spaces beside ours: JSON with ``runs``, each with ``space``, ``strategy``, ``ratio`` (best time over the
-optimum by budget, null where nothing ran) and ``improvements`` (evaluation and time of each new best).
+optimum by budget, null where nothing ran) and ``improvements`` (evaluation and time of each new best). ``--runs FILE``
+keeps each run as a line, and makes none again that is kept there: an interrupted call goes on, and several calls for
+different spaces may share the work.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
+from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from running import machine
 from search_figures import figures, hindsight, paired, peers, together
-from search_runs import AGENTS, MISLEADING, Run, Task, named, one, relatives
+from search_runs import AGENTS, MISLEADING, Run, Task, keep, kept, named, one, relatives
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -90,6 +93,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--agents", default="", help=f"of {', '.join(AGENTS)}")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--peer", type=Path)
+    parser.add_argument("--runs", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     unknown = listed(options.agents) - set(AGENTS)
@@ -114,14 +118,20 @@ def planned(options: argparse.Namespace, evaluations: int) -> list[Task]:
 
 def measured(tasks: Sequence[Task], options: argparse.Namespace, budgets: Sequence[int]) -> dict[str, dict[str, Any]]:
     """Figures of each space, printed as soon as its runs have ended."""
-    runs: dict[str, list[Run]] = {}
     os.environ.update(dict.fromkeys(THREADS, "1"))  # each run has a process of its own
+    known, spaces = kept(options.runs), {}
     with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
-        for run in pool.map(one, tasks, chunksize=max(1, options.repeats // 4)):
-            runs.setdefault(run.space, []).append(run)
-            if len(runs[run.space]) == options.repeats:
-                print(line(run.space, figures(runs[run.space], budgets), budgets), flush=True)
-    return {name: figures(found, budgets) for name, found in runs.items()}
+        waiting = {
+            task: known.get((named(task.file), task.mode, task.seed)) or pool.submit(one, task) for task in tasks
+        }
+        for file, own in groupby(tasks, lambda task: task.file):
+            runs = [
+                found if isinstance(found, Run) else keep(found.result(), options.runs)
+                for found in (waiting[task] for task in own)
+            ]
+            spaces[named(file)] = figures(runs, budgets)
+            print(line(named(file), spaces[named(file)], budgets), flush=True)
+    return spaces
 
 
 def groups(half: str, spaces: Iterable[str]) -> dict[str, list[str]]:

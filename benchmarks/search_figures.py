@@ -25,6 +25,7 @@ def figures(runs: Sequence[Run], budgets: Sequence[int]) -> dict[str, Any]:
         "to_5_percent": _finite(statistics.median(until)),
         "cpu_ms_a_proposal": 1e3 * statistics.fmean(run.cpu_s for run in runs),
         "runs": len(runs),
+        "cpu_s": round(math.fsum(run.total_s for run in runs), 1),
         "ratios": {str(budget): [round(r, 5) for r in own] for budget, own in zip(budgets, ratios, strict=True)},
         "curve": _rounded(np.median([run.curve for run in runs], axis=0)),
     }
@@ -54,6 +55,7 @@ def together(spaces: Collection[Mapping[str, Any]], budgets: Sequence[int]) -> d
         reached = [math.inf if space["to_5_percent"] is None else space["to_5_percent"] for space in spaces]
         found["to_5_percent"] = _finite(statistics.median(reached))
         found["cpu_ms_a_proposal"] = statistics.fmean(space["cpu_ms_a_proposal"] for space in spaces)
+        found["cpu_s"] = round(math.fsum(space["cpu_s"] for space in spaces), 1)
     found["curve"] = _rounded(np.exp(np.log([space["curve"] for space in spaces]).mean(axis=0)))
     return found
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,14 +50,23 @@ class Task:
     mislead: str = ""
     agents: tuple[str, ...] = ()
 
+    @property
+    def mode(self) -> str:
+        """What tells runs of one space and seed apart."""
+        agents = f", agents {'+'.join(sorted(self.agents))}" if self.agents else ""
+        return f"{self.mislead or ('warm' if self.siblings else 'cold')}{agents}, {self.evaluations}"
+
 
 @dataclass(frozen=True)
 class Run:
-    """Best time so far over the optimum after each evaluation, and CPU seconds a proposal."""
+    """Best time so far over the optimum after each evaluation, CPU seconds a proposal, and those of the whole run."""
 
     space: str
+    mode: str
+    seed: int
     curve: tuple[float, ...]
     cpu_s: float
+    total_s: float
 
 
 def named(file: Path) -> str:
@@ -97,7 +107,23 @@ def one(task: Task) -> Run:
     times = [first] + [math.inf if p.speedup is None else first / p.speedup for p in measured]
     best = np.minimum.accumulate(times)[: task.evaluations] / recording.best_ms
     curve = [*map(float, best), *[float(best[-1])] * (task.evaluations - len(best))]
-    return Run(named(task.file), tuple(min(ratio, WORST) for ratio in curve), cpu / max(1, result.counts.proposals))
+    curve = [round(min(ratio, WORST), 6) for ratio in curve]
+    return Run(space.name, task.mode, task.seed, tuple(curve), cpu / max(1, result.counts.proposals), cpu)
+
+
+def kept(file: Path | None) -> dict[tuple[str, str, int], Run]:
+    """Runs of an earlier call, by space, mode and seed."""
+    lines = file.read_text().splitlines() if file and file.exists() else []
+    runs = [Run(**{**json.loads(line), "curve": tuple(json.loads(line)["curve"])}) for line in lines]
+    return {(run.space, run.mode, run.seed): run for run in runs}
+
+
+def keep(run: Run, file: Path | None) -> Run:
+    """Adds a run to the file, if there is one; calls for other spaces may do so at the same time."""
+    if file:
+        with file.open("a") as out:
+            out.write(json.dumps(asdict(run)) + "\n")
+    return run
 
 
 def _vendor(recording: Recording) -> str:
