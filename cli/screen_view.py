@@ -91,17 +91,18 @@ def finish_lines(result: CampaignResult) -> list[str]:
     lines.append(f"  {_STOPPED[result.stop]} after {minutes_text(result.elapsed_s)} "
                  f"and {result.counts.evaluations} measurements")  # fmt: skip
     lines += surrogate_lines(result.surrogate)
+    lines += surrogate_lines(result.timing_surrogate, "surrogate after compiling", "variants")
     return lines + [f"  {note}" for note in result.notes if note != comparison.message]
 
 
-def surrogate_lines(report: SurrogateReport) -> list[str]:
-    """What the surrogate discarded and how far it could be trusted; nothing where it was never fitted."""
+def surrogate_lines(report: SurrogateReport, name: str = "surrogate", what: str = "proposals") -> list[str]:
+    """What a surrogate discarded and how far it could be trusted; nothing where it was never fitted."""
     if not report.fits:
         return []
     rank = "" if report.rank_correlation is None else f", rank correlation {report.rank_correlation:.2f}"
     recall = report.recall_best_decile
     kept = "" if recall is None else f", would have kept {recall:.0%} of the best tenth"
-    return [f"  surrogate: discarded {report.pruned} proposals, let {report.forced} pass unseen{rank}{kept}"]
+    return [f"  {name}: discarded {report.pruned} {what}, let {report.forced} pass unseen{rank}{kept}"]
 
 
 def board_view(

@@ -20,6 +20,9 @@ STAGES = (
 """In the order of the cascade; "waiting" is for the cores of a CPU device, "baseline again" watches for drift,
 "bounds" is for what the objective has measured beside the time."""
 
+DEVICE = ("load", "small sizes", "quick timing", "correctness", "timing", "after timing", "bounds", "large sizes")
+"""Stages that keep the device from the next variant."""
+
 
 @dataclass(frozen=True)
 class StageCost:
@@ -118,3 +121,10 @@ class Accounts:
 def total_seconds(costs: Iterable[StageCost]) -> float:
     """Seconds of all stages."""
     return sum(cost.seconds for cost in costs)
+
+
+def seconds_a_variant(costs: Iterable[StageCost]) -> float:
+    """What a variant takes on the device in the mean; 0 where none has been there."""
+    held = [cost for cost in costs if cost.stage in DEVICE]
+    variants = max((cost.entered for cost in held), default=0)
+    return total_seconds(held) / variants if variants else 0.0

@@ -44,15 +44,31 @@ class Timing:
     memory_mhz: int = 0
 
 
+INSTRUCTION_CLASSES = (
+    "float", "tensor", "special", "integer", "global", "shared", "local", "barrier", "branch", "other",
+)  # fmt: skip
+"""Of machine instructions, as ``Resources.mix`` counts them."""
+
+
 @dataclass(frozen=True)
 class Resources:
-    """What the compiler said. None where the platform does not tell."""
+    """What the compiler said. None where the platform does not tell.
+
+    Attributes:
+        registers: Of a thread, 32 bits each.
+        spills_bytes: That a thread stores to and loads from local memory for want of registers.
+        shared_bytes: Static shared memory of a block.
+        private_bytes: Local memory of a thread.
+        occupancy: Share of a multiprocessor's threads that registers, shared memory and block leave, 0..1.
+        mix: How many machine instructions of each class there are, by class; empty where nobody can tell.
+    """
 
     registers: int | None = None
     spills_bytes: int | None = None
     shared_bytes: int | None = None
     private_bytes: int | None = None
     occupancy: float | None = None
+    mix: tuple[tuple[str, int], ...] = ()
 
 
 class Bottleneck(StrEnum):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from evaluator.accounts import seconds_a_variant
 from evaluator.api import Measured
 from evaluator.result import Evaluation, Profile
 from evaluator.waiting import Say
@@ -13,7 +14,7 @@ from evo.campaign_types import Campaign
 from evo.checkpoint import resume as resume_campaign
 from evo.diagnosis import diagnosed
 from evo.explain import explain
-from evo.finish import STOPPED, Winner, alternatives, prove, unproven
+from evo.finish import Winner, alternatives, prove, stopped_note, unproven
 from evo.kernel_remarks import explained, kernel_remarks
 from evo.parts import Parts
 from evo.phase_clock import PhaseClock
@@ -75,7 +76,8 @@ def evolve(
     result = replace(
         _result(campaign, parts, state, measured, winner, reason),
         explanation=explanation,
-        surrogate=screen.report(),
+        surrogate=screen.report(seconds_a_variant(parts.evaluator.costs)),
+        timing_surrogate=screen.timing.report(seconds_a_variant(parts.evaluator.costs)),
         campaign_id=number,
         elapsed_s=elapsed(),
         costs=parts.evaluator.costs,
@@ -183,7 +185,7 @@ def _conclude(
         return lambda step, steps: observer.on_event(search.snapshot(what, phase, step, steps))
 
     if reason is StopReason.INTERRUPTED:
-        return unproven(state, STOPPED), ()
+        return unproven(state, stopped_note(parts.memory)), ()
     comparing = at(CampaignPhase.COMPARING, "finalists against the baseline in fresh processes")
     comparing(0, campaign.processes)
     winner = prove(number, state, parts, campaign.processes, stopped, comparing,
@@ -223,4 +225,6 @@ def summary(result: CampaignResult) -> dict[str, Any]:
         "elapsed_s": result.elapsed_s,
         "rank_correlation": result.surrogate.rank_correlation,
         "recall_best_decile": result.surrogate.recall_best_decile,
+        "surrogate": asdict(result.surrogate),
+        "timing_surrogate": asdict(result.timing_surrogate),
     }

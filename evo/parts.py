@@ -10,6 +10,7 @@ import numpy as np
 
 from evaluator.api import Evaluator
 from evaluator.profile import Strain
+from evaluator.result import Resources
 from evo.coordinator import VERIFIER
 from evo.guide import Guide
 from evo.memory import Memory, NoMemory
@@ -27,9 +28,12 @@ class SurrogateModel(Protocol):
         """Learns from scratch."""
 
     def predict(
-        self, genomes: Sequence[Genome]
+        self, genomes: Sequence[Genome], resources: Sequence[Resources] | None = None
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Mean and standard deviation of log2 speed-up, and probability of failure, one each a genome."""
+        """Mean and standard deviation of log2 speed-up, and probability of failure, one each a genome.
+
+        ``resources``: what the compiler said of each, for a model that is asked after compiling.
+        """
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Parts:
         kernel: For the knowledge base.
         memory: The knowledge base, or ``NoMemory``.
         surrogate: Model that ranks proposals, or None.
+        timing_surrogate: Model that decides which compiled variants are timed, or None.
         guide: Model of a table of configurations that proposes, or None where there is no such table.
         device_features: Vector of the device.
         size_features: One vector a tuned size, in campaign order.
@@ -81,6 +86,7 @@ class Parts:
     clock: Callable[[], float]
     memory: Memory = field(default_factory=NoMemory)
     surrogate: SurrogateModel | None = None
+    timing_surrogate: SurrogateModel | None = None
     guide: Guide | None = None
     device_features: tuple[float, ...] = ()
     size_features: tuple[tuple[float, ...], ...] = ((),)

@@ -134,7 +134,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class SurrogateReport:
-    """How well the surrogate predicted in this campaign. Figures are None until there are enough rows.
+    """How well a surrogate predicted in this campaign. Figures are None until there are enough rows.
 
     Attributes:
         rows: Rows of the last fit (base and campaign).
@@ -143,6 +143,8 @@ class SurrogateReport:
         recall_best_decile: Share of the best tenth among the epsilon share that it would have kept.
         pruned: Variants it discarded.
         forced: Variants that passed by the epsilon share.
+        calibration: Share of measured speed-ups within one predicted standard deviation; 0.68 is perfect.
+        saved_s: Seconds that the discarded ones would have taken on the device, at the mean of those measured.
     """
 
     rows: int = 0
@@ -151,6 +153,8 @@ class SurrogateReport:
     recall_best_decile: float | None = None
     pruned: int = 0
     forced: int = 0
+    calibration: float | None = None
+    saved_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -168,6 +172,7 @@ class CampaignResult:
         baseline_evaluations, best_evaluations: One a tuned size, from the search.
         profile_before, profile_after: (size label, Profile) at the tuned sizes.
         history, credit, agents: For the plots.
+        surrogate, timing_surrogate: What was said before compiling, and after it.
         notes: Sentences for the user (what the base knew, what was quarantined, what was cut short).
         campaign_id: In the knowledge base; None without one.
         costs: What each stage of the evaluation cost, and threw out.
@@ -196,6 +201,7 @@ class CampaignResult:
     credit: tuple[CreditPoint, ...] = ()
     agents: tuple[AgentTally, ...] = ()
     surrogate: SurrogateReport = field(default_factory=SurrogateReport)
+    timing_surrogate: SurrogateReport = field(default_factory=SurrogateReport)
     counts: Counts = field(default_factory=Counts)
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

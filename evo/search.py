@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evaluator.api import Compiled, Event, Measured
-from evaluator.result import Evaluation, Resources, Status
+from evaluator.result import Evaluation, Status
 from evo.campaign_types import Campaign
 from evo.checkpoint import save_checkpoint
 from evo.closing import closing, closing_due
@@ -42,8 +42,9 @@ class Search:
         self._observer, self._stop, self.elapsed = observer, stop, elapsed
         self._proposer = Proposer(number, parts, state, screen, self._remaining)
         self._intake = Intake(number, parts, state, screen, self._shares, elapsed)
+        self._timing = screen.timing
         self._in_flight: dict[int, Candidate] = {}
-        self._ready: dict[int, Resources] = {}
+        self._ready: set[int] = set()
         self._measuring: set[int] = set()
         self._tickets = 0
         self._exhausted = False
@@ -153,20 +154,20 @@ class Search:
         return True
 
     def _dispatch(self) -> None:
-        """Sends the most promising compiled variants to the device: doubts and recalled ones first, then by spills and
-        prediction.
+        """Sends the most promising compiled variants to the device: doubts and recalled ones first, then by what the
+        surrogate makes of the compilation, or by spills and prediction as long as it makes nothing of it.
         """
         while self._ready and len(self._measuring) < self._parts.pipeline.measuring:
             ticket = min(self._ready, key=self._order)
-            del self._ready[ticket]
+            self._ready.remove(ticket)
             self._measuring.add(ticket)
             self._parts.evaluator.measure(ticket)
 
-    def _order(self, ticket: int) -> tuple[bool, int, float, int]:
-        candidate, resources = self._in_flight[ticket], self._ready[ticket]
-        predicted = candidate.predicted if candidate.predicted is not None else 0.0
+    def _order(self, ticket: int) -> tuple[bool, float, int, float, int]:
+        candidate = self._in_flight[ticket]
+        spills = candidate.resources.spills_bytes if candidate.resources is not None else None
         proven = candidate.proposal.fresh or candidate.proposal.expected > 0.0
-        return (not proven, resources.spills_bytes or 0, -predicted, ticket)
+        return (not proven, -(candidate.promise or 0.0), spills or 0, -(candidate.predicted or 0.0), ticket)
 
     def _handle(self, event: Event) -> None:
         candidate = self._in_flight.get(event.ticket)
@@ -174,7 +175,7 @@ class Search:
             return
         if isinstance(event, Compiled):
             if event.status is Status.OK:
-                self._ready[event.ticket] = event.resources
+                self._compiled(event, candidate)
                 return
             del self._in_flight[event.ticket]
             self._booked(self._intake.book(candidate, (compile_failure(self._campaign, candidate, event),)))
@@ -184,6 +185,17 @@ class Search:
             sizes, kind = self._campaign.spec.sizes, self._parts.evaluator.device.kind
             evaluations = diagnosed(event.evaluations, candidate.variant, sizes, self._parts.strain, kind)
             self._booked(self._intake.book(candidate, evaluations, event.checks))
+
+    def _compiled(self, event: Compiled, candidate: Candidate) -> None:
+        """Lets a variant on to the device, or gives it up: it is not asked for again."""
+        kept = self._timing.compiled(candidate, event.resources, self._state.rng)
+        if kept is not None:
+            self._in_flight[event.ticket] = kept
+            self._ready.add(event.ticket)
+            return
+        del self._in_flight[event.ticket]
+        self._parts.evaluator.discard(event.ticket)
+        self._state.ledger.pruned(1)
 
     def _booked(self, booked: Booked) -> None:
         self._unsaved += 1

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evaluator.result import Resources
 from evo.archive import Archive
 from evo.fitness import Fitness
 from evo.ledger import Ledger
@@ -33,6 +34,8 @@ class Candidate:
         generation: Number of the proposal, from 1.
         predicted: log2 of the speed-up that the surrogate expects, or None.
         forced: True if it passed by the epsilon share.
+        resources: What the compiler said; None before that, and where it says nothing.
+        promise: Score by the surrogate that knows ``resources``, or None.
     """
 
     proposal: Proposal
@@ -42,6 +45,8 @@ class Candidate:
     generation: int
     predicted: float | None = None
     forced: bool = False
+    resources: Resources | None = None
+    promise: float | None = None
 
     @property
     def digest(self) -> str:

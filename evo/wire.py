@@ -122,8 +122,11 @@ def assemble(
     device_vector = device_features(evaluator.device)
     size_vectors = tuple(size_features(spec, size) for size in spec.sizes)
     surrogate: SurrogateModel | None = None
+    timing_surrogate: SurrogateModel | None = None
     if campaign.surrogate:
-        surrogate = Surrogate(record.features, device_vector, size_vectors[0], seed=campaign.seed)
+        about = (record.features, device_vector, size_vectors[0])
+        surrogate = Surrogate(*about, seed=campaign.seed)
+        timing_surrogate = Surrogate(*about, seed=campaign.seed, compiled=True)
     return Parts(
         evaluator=evaluator,
         lower=lambda genome: lower(spec if genome.genes else plain, genome, all_transforms, target, limits),
@@ -136,6 +139,7 @@ def assemble(
         clock=time.monotonic,
         memory=memory,
         surrogate=surrogate,
+        timing_surrogate=timing_surrogate,
         device_features=device_vector,
         size_features=size_vectors,
         contract=contract(campaign),

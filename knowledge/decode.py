@@ -48,7 +48,7 @@ def evaluation(variant: str, size: str, row: Row[Any]) -> Evaluation | None:
     if status is Status.OK and timing is None and not row.is_check:
         return None
     return Evaluation(
-        variant, size, status, row.message, timing, _resources(row.resources), _profile(row.profile), row.max_error,
+        variant, size, status, row.message, timing, resources(row.resources), _profile(row.profile), row.max_error,
         row.fallback, row.compile_s, row.device_s, row.stage,
     )  # fmt: skip
 
@@ -63,12 +63,22 @@ def _whole(data: Any, name: str) -> int | None:
     return None if value is None else int(value)
 
 
-def _resources(data: Any) -> Resources:
+def resources(data: Any) -> Resources:
+    """What the compiler said, from its row; unknown where the row does not tell."""
     return Resources(
         registers=_whole(data, "registers"), spills_bytes=_whole(data, "spills_bytes"),
         shared_bytes=_whole(data, "shared_bytes"), private_bytes=_whole(data, "private_bytes"),
-        occupancy=_number(data, "occupancy"),
+        occupancy=_number(data, "occupancy"), mix=_mix(data),
     )  # fmt: skip
+
+
+def _mix(data: Any) -> tuple[tuple[str, int], ...]:
+    """Instructions by class; empty if they are something else."""
+    pairs = data.get("mix") if isinstance(data, dict) else None
+    try:
+        return tuple((str(name), int(count)) for name, count in pairs or ())
+    except (TypeError, ValueError):
+        return ()
 
 
 def _profile(data: Any) -> Profile | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
-from evaluator.result import DeviceInfo, Evaluation, Status, Toolchain
+from evaluator.result import DeviceInfo, Evaluation, Resources, Status, Toolchain
 from knowledge import decode, encode, schema
 from knowledge.baseline import baselines
 from knowledge.features import DEVICE_FEATURE_VERSION, DEVICE_FEATURES, KERNEL_FEATURES, SIZE_FEATURE_VERSION
@@ -87,7 +87,7 @@ def training_rows(
     rows = connection.execute(
         _joined(
             select(evaluation.c.status, evaluation.c.median_ms, evaluation.c.campaign_id, evaluation.c.problem_id,
-                   same_kernel, same_device, schema.genome.c.genes, schema.problem.c.features,
+                   evaluation.c.resources, same_kernel, same_device, schema.genome.c.genes, schema.problem.c.features,
                    schema.kernel.c.features.label("kernel_features"),
                    schema.hardware.c.features.label("device_features"))
         )
@@ -204,5 +204,10 @@ def _training_row(row: Row[Any], baseline_ms: float | None) -> TrainingRow | Non
     return TrainingRow(
         genome, decode.numbers(row.kernel_features)[: len(KERNEL_FEATURES)],
         decode.numbers(row.device_features)[: len(DEVICE_FEATURES)], decode.numbers(row.features),
-        gain, failed, row.same_kernel, row.same_device,
+        gain, failed, row.same_kernel, row.same_device, _told(decode.resources(row.resources)),
     )  # fmt: skip
+
+
+def _told(resources: Resources) -> Resources | None:
+    """None where the compiler said nothing."""
+    return None if resources == Resources() else resources

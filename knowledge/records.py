@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaluator.result import DeviceInfo, Evaluation, Toolchain
+from evaluator.result import DeviceInfo, Evaluation, Resources, Toolchain
 from genome.genes import Gene, Genome
 from genome.variant import Variant
 
@@ -118,7 +118,10 @@ class CampaignRecord:
 
 @dataclass(frozen=True)
 class TrainingRow:
-    """One row for the surrogate: features of (genome, kernel, size, device) and what came out."""
+    """One row for the surrogate: features of (genome, kernel, size, device) and what came out.
+
+    ``resources`` are what the compiler said; None where it was not asked, or found nothing to run.
+    """
 
     genome: Genome
     kernel_features: tuple[float, ...]
@@ -128,3 +131,4 @@ class TrainingRow:
     failed: bool
     same_kernel: bool
     same_device: bool
+    resources: Resources | None = None

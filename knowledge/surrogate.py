@@ -1,8 +1,8 @@
 """The surrogate: a forest that predicts log2 speed-up and failure of a genome from everything measured so far.
 
-Input columns: the fixed genome vector, one column for each gene parameter at each site that the rows hold, and the
-vectors of kernel, device and size. Columns that do not vary are dropped. The spread between trees is the uncertainty.
-Models are fitted from rows and never stored.
+Input columns: the fixed genome vector, one column for each gene parameter at each site that the rows hold, the vectors
+of kernel, device and size, and, for the surrogate that is asked after compiling, what the compiler said. Columns that
+do not vary are dropped. The spread between trees is the uncertainty. Models are fitted from rows and never stored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.result import Resources
 from genome.genes import Genome
+from knowledge.compiled_features import compiled_features
 from knowledge.genome_features import gene_columns, genome_features
 from knowledge.records import TrainingRow
 
@@ -55,7 +57,13 @@ def get_ready() -> None:
 
 
 class Surrogate:
-    """Predicts for one kernel, device and size; the same rows and seed give the same predictions."""
+    """Predicts for one kernel, device and size; the same rows and seed give the same predictions.
+
+    Args:
+        kernel_features, device_features, size_features: Of this campaign.
+        seed: Of the forests.
+        compiled: True for the surrogate that knows what the compiler said; it learns from such rows alone.
+    """
 
     def __init__(
         self,
@@ -64,21 +72,26 @@ class Surrogate:
         size_features: Sequence[float],
         *,
         seed: int,
+        compiled: bool = False,
     ) -> None:
         self._context = (tuple(kernel_features), tuple(device_features), tuple(size_features))
         self._seed = seed
+        self._compiled = compiled
         self._fitted: _Fitted | None = None
 
     def fit(self, rows: Sequence[TrainingRow]) -> None:
         """Learns from scratch. Rows whose vectors have another length than this campaign's are left out."""
         lengths = tuple(len(part) for part in self._context)
         usable = [row for row in rows if tuple(len(part) for part in _vectors(row)) == lengths]
+        if self._compiled:
+            usable = [row for row in usable if row.resources is not None]
         usable = _limited(usable, np.random.default_rng(self._seed))
         if not usable:
             self._fitted = None
             return
         genes = tuple(sorted({name for row in usable for name in gene_columns(row.genome)}))
-        table = _table([row.genome for row in usable], [_vectors(row) for row in usable], genes)
+        told = [row.resources for row in usable] if self._compiled else None
+        table = _table([row.genome for row in usable], [_vectors(row) for row in usable], genes, told)
         varying = np.flatnonzero(np.ptp(table, axis=0) > 0)
         inputs, weights = table[:, varying], _weights(usable)
         failed = np.array([row.failed for row in usable])
@@ -89,16 +102,20 @@ class Surrogate:
             self._failure(inputs, failed, weights), float(np.average(failed, weights=weights)),
         )  # fmt: skip
 
-    def predict(self, genomes: Sequence[Genome]) -> tuple[Array, Array, Array]:
+    def predict(
+        self, genomes: Sequence[Genome], resources: Sequence[Resources] | None = None
+    ) -> tuple[Array, Array, Array]:
         """Mean and standard deviation of log2 speed-up, and probability of failure; each of shape (len(genomes),).
 
-        Before there is anything to learn from: mean 0, standard deviation ``BLIND_STD``.
+        ``resources``, one a genome, are for the surrogate that is asked after compiling, and for no other. Before there
+        is anything to learn from: mean 0, standard deviation ``BLIND_STD``.
         """
         count, fitted = len(genomes), self._fitted
         mean, std, failure = np.zeros(count), np.full(count, BLIND_STD), np.zeros(count)
         if fitted is None or not count:
             return mean, std, failure
-        inputs = _table(genomes, [self._context] * count, fitted.genes)[:, fitted.varying]
+        told = resources if self._compiled else None
+        inputs = _table(genomes, [self._context] * count, fitted.genes, told)[:, fitted.varying]
         failure += fitted.failure_rate
         if fitted.gain is not None:
             trees = np.stack([tree.predict(inputs) for tree in fitted.gain.estimators_])
@@ -131,14 +148,18 @@ def _vectors(row: TrainingRow) -> tuple[tuple[float, ...], tuple[float, ...], tu
 
 
 def _table(
-    genomes: Sequence[Genome], contexts: Sequence[tuple[tuple[float, ...], ...]], genes: tuple[str, ...]
+    genomes: Sequence[Genome],
+    contexts: Sequence[tuple[tuple[float, ...], ...]],
+    genes: tuple[str, ...],
+    resources: Sequence[Resources | None] | None,
 ) -> NDArray[np.float32]:
-    """One row a genome: genome vector, gene columns, kernel, device and size vectors."""
+    """One row a genome: genome vector, gene columns, kernel, device and size vectors, what the compiler said."""
+    told = [() if said is None else compiled_features(said) for said in resources or [None] * len(genomes)]
     lines = []
-    for genome, context in zip(genomes, contexts, strict=True):
+    for genome, context, said in zip(genomes, contexts, told, strict=True):
         columns = gene_columns(genome)
         own = [columns.get(name, 0.0) for name in genes]
-        lines.append([*genome_features(genome), *own, *(value for part in context for value in part)])
+        lines.append([*genome_features(genome), *own, *(value for part in context for value in part), *said])
     return np.array(lines, dtype=np.float32)
 
 

@@ -32,11 +32,14 @@ class Observation:
         score: What the proposals were ranked by, higher is better; made before the measurement.
         actual: Measured log2 speed-up; None if the variant failed (worse than any that did not).
         unbiased: Measured whatever the model said.
+        mean, std: What was predicted of ``actual``; None where only the score is known.
     """
 
     score: float
     actual: float | None
     unbiased: bool
+    mean: float | None = None
+    std: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class SurrogateMetrics:
         rank_correlation: Spearman over all observations; None where there are too few or they do not vary.
         decile_recall: Share of the unbiased best tenth that the better half by score holds; None if there are too few.
         prune_share: Share of proposals that the model may discard, 0 to ``SHARES[-1]``.
+        calibration: Share of measured speed-ups within one predicted standard deviation, 0.68 for a normal error whose
+            size the model knows; None if there are too few.
     """
 
     count: int
@@ -56,6 +61,7 @@ class SurrogateMetrics:
     rank_correlation: float | None
     decile_recall: float | None
     prune_share: float
+    calibration: float | None = None
 
 
 def metrics(observations: Sequence[Observation]) -> SurrogateMetrics:
@@ -66,8 +72,18 @@ def metrics(observations: Sequence[Observation]) -> SurrogateMetrics:
     share = prune_share(fair) if enough else 0.0
     scores, actual = [item.score for item in observations], _ordered(observations)
     return SurrogateMetrics(
-        len(observations), len(fair), spearman(scores, actual), None if found is None else found[0] / found[1], share
-    )
+        len(observations), len(fair), spearman(scores, actual), None if found is None else found[0] / found[1], share,
+        calibration(observations))  # fmt: skip
+
+
+def calibration(observations: Sequence[Observation]) -> float | None:
+    """Share of measured speed-ups that lie within one predicted standard deviation; None for too few of them."""
+    within = [
+        abs(item.actual - item.mean) <= item.std
+        for item in observations
+        if item.actual is not None and item.mean is not None and item.std is not None
+    ]
+    return sum(within) / len(within) if len(within) >= FEWEST else None
 
 
 def recall(observations: Sequence[Observation], pruned: float) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from evo.campaign_types import Campaign
 from evo.report.changes import Describe, gene_text
 from evo.report.markup import bar, bullets, code, facts, picture, section, table, text
 from evo.report.summary import before_and_after, launch_text, three, times
-from evo.result import CampaignResult
+from evo.result import CampaignResult, SurrogateReport
 
 
 def cards(result: CampaignResult) -> str:
@@ -101,19 +101,30 @@ def roofline_part(result: CampaignResult, png: bytes | None) -> str:
 
 
 def surrogate_part(campaign: Campaign, result: CampaignResult) -> str:
-    """How good the model's predictions were."""
-    report = result.surrogate
+    """How good the predictions were of the model that is asked before compiling, and of the one asked after it."""
     if not campaign.surrogate:
         return '<p class="muted">Switched off.</p>'
+    after = result.timing_surrogate
+    second = f"<h3>After compiling</h3>{_surrogate(after, 'after compiling, before timing')}" if after.fits else ""
+    return _surrogate(result.surrogate, "before compiling") + second
+
+
+def _surrogate(report: SurrogateReport, when: str) -> str:
     rank = "too few rows" if report.rank_correlation is None else f"{report.rank_correlation:.2f}"
     recall = "too few rows" if report.recall_best_decile is None else f"{report.recall_best_decile:.0%}"
+    sure = "too few rows" if report.calibration is None else f"{report.calibration:.0%}"
     return facts(
         (
             ("trained on", f"{report.rows} rows, {report.fits} times"),
-            ("discarded", f"{report.pruned} variants before compiling"),
+            ("discarded", f"{report.pruned} variants {when}"),
             ("let pass untouched", f"{report.forced} variants, to see its mistakes"),
             ("rank correlation", f"{rank} <span class='muted'>of prediction and measurement; 1 is perfect</span>"),
             ("recall", f"{recall} <span class='muted'>of the best tenth that it would have kept</span>"),
+            ("calibration", f"{sure} <span class='muted'>within one standard deviation of it; 68% is right</span>"),
+            (
+                "device time saved",
+                f"{report.saved_s:.1f} s <span class='muted'>had they taken what others took</span>",
+            ),
         )
     )
 
