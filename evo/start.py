@@ -81,10 +81,10 @@ def first_screen(campaign: Campaign, parts: Parts, state: SearchState, rows: Seq
 def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequence[TrainingRow]) -> None:
     """What comes before any agent: pinned genes, the champion, what else the base knows, and the opening book.
 
-    The champion (best over this campaign's sizes, on this device) is measured again whatever the base says. What was
-    measured at these very sizes comes back from the base for nothing, and then there is no need of the opening book.
-    Of what other sizes, devices and kernels had, a portfolio is measured here, in turn with the opening book: the past
-    comes first, and where it misleads it costs no more than every other of the first places.
+    The champion (best over this campaign's sizes, on this device) is measured again whatever the base says. What else
+    was measured at these very sizes comes back from the base for nothing, the opening book as well. Of what other
+    sizes, devices and kernels had, a portfolio is measured here, in turn with the book: the past comes first, and where
+    it misleads it costs no more than every other of the first places.
     """
     context = context_of(state, parts, 1, campaign.budget.evaluations)
     weights = [size.weight for size in campaign.spec.sizes]
@@ -96,7 +96,7 @@ def queue_first(campaign: Campaign, parts: Parts, state: SearchState, rows: Sequ
     ]
     pinned = Proposal(with_pins(campaign.spec, Genome()), Recall().name, (), "what the campaign pins")
     book: Sequence[Proposal] = ()
-    if parts.guide is None and not exact:
+    if parts.guide is None:
         book = opening(context)[: max(1, round(OPENING_SHARE * campaign.budget.evaluations))]
     unique: dict[Genome, Proposal] = {}
     for proposal in (pinned, *first, *in_turn(_elsewhere(campaign, parts, state, own, context), book)):
