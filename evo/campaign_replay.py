@@ -80,6 +80,7 @@ def build_replay(document: Document, overrides: Overrides) -> Campaign:
         epsilon=model.epsilon,
         surrogate=model.surrogate,
         settings=plain_settings(document.data),
+        recorded=space,
     )
 
 

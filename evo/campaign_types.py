@@ -12,6 +12,7 @@ from genome.spec import KernelSpec
 
 if TYPE_CHECKING:
     from evaluator.oracle import Reference
+    from evo.recorded import RecordedSpace
 
 
 class CampaignError(Exception):
@@ -56,6 +57,7 @@ class Campaign:
         settings: The validated file with overrides applied, as plain data.
         notes: Remarks on what the campaign allows, for the report.
         entry: Name among the ``entries`` of its file; empty where the file is about one kernel.
+        recorded: The recorded space that ``device`` names, as it was read; None where a device runs kernels.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Campaign:
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     entry: str = ""
+    recorded: RecordedSpace | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

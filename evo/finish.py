@@ -10,13 +10,14 @@ from evaluator.result import Evaluation
 from evaluator.waiting import Say, silent
 from evo.archive import behaviour
 from evo.fitness import METER_ERROR, Fitness
+from evo.memory import Memory, NoMemory
 from evo.parts import Parts
 from evo.population import Individual
 from evo.quarantine import throw_out
 from evo.result import ArchiveEntry
 from evo.state import SearchState
 
-STOPPED = "stopped by the user before the final comparison; --resume goes on"
+STOPPED = "stopped by the user before the final comparison"
 FINALISTS = 6
 CLOSE = 0.75  # finalists are at least this part of the leader: the search times them once, minutes apart
 ROUNDS = 4  # times that thrown-out finalists are replaced by the next ones
@@ -44,7 +45,7 @@ def prove(
     notes: list[str] = []
     remark = parts.evaluator.settle(say, stop)
     if stop():
-        return unproven(state, STOPPED)
+        return unproven(state, stopped_note(parts.memory))
     tried: set[str] = set()
     contenders = _contenders(state)
     for _ in range(ROUNDS):
@@ -52,7 +53,7 @@ def prove(
         if not field:
             break
         if stop():
-            return unproven(state, STOPPED)
+            return unproven(state, stopped_note(parts.memory))
         tried.update(individual.digest for individual in field)
         comparisons = parts.evaluator.compare(
             state.baseline.variant, [individual.variant for individual in field], processes, progress
@@ -82,6 +83,11 @@ def prove(
     if remark and not any(remark in note for note in notes):
         notes.append(remark)
     return Winner(state.baseline, baseline_comparison(state, "nothing beat the baseline"), False, tuple(notes))
+
+
+def stopped_note(memory: Memory) -> str:
+    """What is said of a campaign that its user stopped; one that no knowledge base holds cannot be resumed."""
+    return STOPPED if isinstance(memory, NoMemory) else f"{STOPPED}; --resume goes on"
 
 
 def unproven(state: SearchState, message: str) -> Winner:

@@ -46,7 +46,9 @@ def replayed(campaign: Campaign) -> Iterator[Parts]:
     Raises:
         KnowledgeError, RecordingError: If base or recording cannot be opened.
     """
-    space = recorded_space(read_recording(Path(campaign.device.removeprefix(PREFIX))), campaign.name)
+    space = campaign.recorded
+    if space is None:
+        space = recorded_space(read_recording(Path(campaign.device.removeprefix(PREFIX))), campaign.name)
     if not campaign.use_knowledge:
         yield assemble_replay(campaign, space, NoMemory())
         return

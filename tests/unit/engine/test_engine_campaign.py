@@ -10,6 +10,7 @@ import pytest
 
 from evaluator.result import Status
 from evo.evolve import evolve
+from evo.memory import NoMemory
 from evo.progress import CampaignPhase
 from evo.result import CampaignResult, StopReason
 from genome.genes import Genome, Site
@@ -143,6 +144,13 @@ def test_a_stop_request_ends_the_search_with_the_best_so_far(bench: Any) -> None
     assert "resume" in result.comparison.message
     assert memory.finished == {}
     assert evaluator.proofs == []
+
+
+def test_what_nothing_remembers_is_not_offered_to_be_resumed(bench: Any) -> None:
+    evaluator = bench.evaluator()
+    result = run(bench, evaluator, NoMemory(), stop=lambda: len(evaluator.measured) >= 15)
+    assert result.stop is StopReason.INTERRUPTED
+    assert "stopped by the user" in result.comparison.message and "resume" not in result.comparison.message
 
 
 def test_patience_and_minutes_end_a_campaign(bench: Any) -> None:

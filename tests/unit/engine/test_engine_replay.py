@@ -76,6 +76,12 @@ def test_a_run_finds_the_optimum_and_repeats_bit_for_bit(campaign_file: Path) ->
     assert steps(other) != steps(first)
 
 
+def test_a_recording_is_read_once(campaign_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = load_campaign(campaign_file, Overrides(evaluations=3))
+    monkeypatch.setattr("evaluator.recording.read_json", None)
+    assert run_campaign(campaign).counts.evaluations == 3
+
+
 def test_a_resumed_run_knows_what_was_measured(campaign_file: Path, bench: Any) -> None:
     campaign, memory = load_campaign(campaign_file), bench.memory_type()
     space = recorded_space(read_recording(TILES), campaign.name)
