@@ -11,7 +11,10 @@ from genome.spec import ELEMENT_BYTES, KernelSpec, Role
 from knowledge.kernel_access import access_features
 from knowledge.kernel_walk import Visit, own_expressions, scaled_log, visits_of
 
-KERNEL_FEATURE_VERSION = 2
+KERNEL_FEATURE_VERSION = 3
+
+TYPE_WEIGHT = 0.25
+"""What a share of an element type counts: as a whole share, two types would lie farther apart than two algorithms."""
 
 KERNEL_FEATURES = (
     "understood",  # 1 if the front end gave an IR; else everything that needs it is 0
@@ -29,7 +32,8 @@ KERNEL_FEATURES = (
     "minmax",  # log2(1 + calls of min, max, fmin, fmax) / 4
     "barriers", "atomics", "shared_arrays", "private_arrays", "opaque",  # log2(1 + count) / 4
     "shared_bytes",  # log2(1 + static bytes) / 16
-    "int", "float32", "float64", "float16", "narrow",  # share of array arguments by element type (float16: of 16 bits)
+    "int", "float32", "float64", "float16", "narrow",  # share of array arguments by element type (float16: of 16 bits),
+    # times TYPE_WEIGHT
     "inputs", "outputs", "inouts", "scalars",  # log2(1 + count) / 4
     "rank",  # largest rank of an array argument / 4
     "grid_locked",  # 1 if the launch gives a grid and no domain
@@ -65,7 +69,8 @@ def _argument_features(spec: KernelSpec) -> dict[str, float]:
     arrays = [arg for arg in spec.args if not arg.is_scalar]
     groups = {"int": ("int32", "uint32", "int64", "uint64"), "float32": ("float32",), "float64": ("float64",),
               "float16": ("float16", "bfloat16"), "narrow": ("int8", "uint8", "int16", "uint16")}  # fmt: skip
-    share = {name: sum(arg.dtype in dtypes for arg in arrays) / max(1, len(arrays)) for name, dtypes in groups.items()}
+    weight = TYPE_WEIGHT / max(1, len(arrays))
+    share = {name: weight * sum(arg.dtype in dtypes for arg in arrays) for name, dtypes in groups.items()}
     roles = {"inputs": Role.IN, "outputs": Role.OUT, "inouts": Role.INOUT}
     return {
         **share,

@@ -11,7 +11,7 @@ UNKNOWN_SIZE = 8.0
 HALF_KERNEL, HALF_DEVICE, HALF_SIZE = 0.5, 4.0, 8.0
 """Distances of kernels, devices and sizes at which half of a gain is expected to be left.
 
-Among the examples, a kernel and the same one in another element type are about 0.2 apart, a matrix product and a
+Among the examples, a kernel and the same one in another element type are about 0.4 apart, a matrix product and a
 matrix-vector product 0.8; a CPU and a GPU are about 3 to 4 apart; sizes of 256 and 65536 are 8 apart.
 """
 

@@ -17,6 +17,7 @@ from genome.spec import ArgSpec, KernelSpec, LaunchSpec, ProblemSize, Role, Tuna
 from knowledge import features
 from knowledge.genome_features import gene_columns
 from knowledge.kernel_digest import kernel_digest
+from knowledge.kernel_features import TYPE_WEIGHT
 from knowledge.similarity import nearest_size, size_distance, vector_distance
 
 N = SizeExpr("N")
@@ -56,7 +57,7 @@ def test_access_classes_follow_the_layout() -> None:
 
 def test_an_unparsed_kernel_still_has_features_of_its_arguments() -> None:
     values = named(None)
-    assert values["understood"] == 0.0 and values["float32"] == 1.0 and values["rank"] == 0.5
+    assert values["understood"] == 0.0 and values["float32"] == TYPE_WEIGHT and values["rank"] == 0.5
 
 
 def test_names_do_not_change_digest_or_features() -> None:
@@ -140,3 +141,13 @@ def test_size_distance() -> None:
     assert size_distance({"N": 512, "M": 512}, {"N": 2048, "M": 512}) == pytest.approx(math.sqrt(2.0))
     assert nearest_size({"N": 500}, [{"N": 4096}, {"N": 512}]) < 0.1
     assert vector_distance((1.0,), (1.0, 0.0, 0.0)) == 0.0
+
+
+def test_an_element_type_sets_kernels_less_apart_than_a_layout() -> None:
+    double = replace(SPEC, args=tuple(replace(arg, dtype="float64") for arg in SPEC.args if not arg.is_scalar))
+    single = replace(SPEC, args=tuple(arg for arg in SPEC.args if not arg.is_scalar))
+    types = vector_distance(features.kernel_features(kernel(), single), features.kernel_features(kernel(), double))
+    assert types == pytest.approx(TYPE_WEIGHT * math.sqrt(2))
+    assert types < vector_distance(
+        features.kernel_features(kernel(), SPEC), features.kernel_features(kernel("row"), SPEC)
+    )
