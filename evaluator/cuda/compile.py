@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from evaluator.backend import BackendFailure, Binary
 from evaluator.cuda.cubin import Entry, complaints, parameter_sizes, read_log, variables
 from evaluator.cuda.headers import header_folders
+from evaluator.cuda.instructions import instruction_mix
 from evaluator.cuda.nvrtc import Nvrtc
 from evaluator.cuda.occupancy import ARCHITECTURES, STATIC_SHARED
 from evaluator.plan import BoundLaunch, Call
@@ -55,7 +57,7 @@ def compile_variant(
         _check_parameters(bound, sizes.get(bound.entry))
     for call in trials:
         _check_variables(call, result.cubin)
-    resources = _resources(architecture, entries, launches)
+    resources = replace(_resources(architecture, entries, launches), mix=instruction_mix(result.cubin))
     return Binary(variant.digest(), result.cubin, variant.options, resources, result.cached)
 
 

@@ -67,7 +67,7 @@ def parameter_sizes(cubin: bytes) -> Mapping[str, tuple[int, ...]]:
     from whatever lies there.
     """
     found: dict[str, tuple[int, ...]] = {}
-    for name, data in _sections(cubin):
+    for name, data in sections(cubin):
         if name.startswith(".nv.info."):
             sizes = dict(_parameters(data))
             found[name.removeprefix(".nv.info.")] = tuple(sizes[index] for index in sorted(sizes))
@@ -84,7 +84,7 @@ class Placed:
 
 def variables(cubin: bytes) -> Mapping[str, Placed]:
     """The ``__constant__`` and ``__device__`` variables by their names in the source, namespaces left out."""
-    contents = dict(_sections(cubin))
+    contents = dict(sections(cubin))
     table, names = contents.get(".symtab", b""), contents.get(".strtab", b"")
     found: dict[str, Placed] = {}
     for start, kind, _, _, _, nbytes in struct.iter_unpack(_SYMBOL, table):
@@ -105,7 +105,7 @@ def _plain(symbol: str) -> str:
     return name
 
 
-def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:
+def sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:
     """Name and contents of every section; nothing if the file is of another kind."""
     if cubin[:6] != _ELF_MAGIC:
         return
