@@ -11,11 +11,19 @@ import click
 from cli.errors import GuardedGroup
 
 COMMANDS = {
-    "init": "cli.init", "inspect": "cli.inspect", "run": "cli.run", "verify": "cli.verify", "retune": "cli.retune",
-    "profile": "cli.profile", "portability": "cli.portability", "kb": "cli.kb", "devices": "cli.devices",
-    "version": "cli.version",
-}  # fmt: skip
-"""Command -> module that holds it under the same name."""
+    "init": "Writes a commented campaign file from the signature of the kernel in KERNEL (a .cu file).",
+    "inspect": "Says what the engine understood of a kernel, which transforms apply where, and why others do not.",
+    "run": "Evolves the kernel (or the entries) of the CAMPAIGN file within its budget.",
+    "verify": "Repeats the whole proof of the BEST.json of a run: right at every size, and faster in fresh processes.",
+    "retune": "Proves the champions of the knowledge base again where driver, compiler, device or evo-tune have "
+    "changed.",
+    "profile": "Says what limits the kernel (or each entry) of the CAMPAIGN file at every tuned size.",
+    "portability": "Carries the champions of each device in the STUDY file over to the others.",
+    "kb": "Asks and keeps the knowledge base.",
+    "devices": "Lists the devices of this machine.",
+    "version": "Prints the version.",
+}
+"""Command -> how its own help begins. The module ``cli.NAME`` holds it under the same name."""
 
 
 class LazyGroup(GuardedGroup):
@@ -29,8 +37,13 @@ class LazyGroup(GuardedGroup):
         """The command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
+        command: click.Command = getattr(import_module(f"cli.{cmd_name}"), cmd_name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands in the help, and loads none of them for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

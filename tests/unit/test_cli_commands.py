@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 from rich.console import Console
 
 from cli import run as run_module
 from cli.interrupt import stop_on_signals
-from cli.main import app
+from cli.main import COMMANDS, app
 from cli.screen_view import board_view, counters, minutes_text, plain_line, sparkline
 from evaluator.api import Comparison, EvaluatorError, SizeComparison
 from evaluator.result import DeviceInfo, Toolchain
@@ -219,3 +220,12 @@ def test_ctrl_c_while_modules_load_leaves_no_traceback(tmp_path: Path, ignored: 
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=prepare, check=False)  # fmt: skip
     assert done.returncode == 130
     assert done.stderr.strip() == "evo-tune: interrupted"
+
+
+def test_the_list_of_commands_is_theirs_and_loads_none() -> None:
+    for name, text in COMMANDS.items():
+        command = app.get_command(Context(app), name)
+        assert command is not None and (command.help or "").partition("\n\n")[0].replace("\n", " ") == text
+    code = "import sys; from cli.main import app; app(['--help'], standalone_mode=False); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.endswith("False\n") and all(f"  {name} " in done.stdout for name in COMMANDS)
