@@ -108,7 +108,7 @@ def one(task: Task) -> Run:
     best = np.minimum.accumulate(times)[: task.evaluations] / recording.best_ms
     curve = [*map(float, best), *[float(best[-1])] * (task.evaluations - len(best))]
     curve = [round(min(ratio, WORST), 6) for ratio in curve]
-    return Run(space.name, task.mode, task.seed, tuple(curve), cpu / max(1, result.counts.proposals), cpu)
+    return Run(named(task.file), task.mode, task.seed, tuple(curve), cpu / max(1, result.counts.proposals), cpu)
 
 
 def kept(file: Path | None) -> dict[tuple[str, str, int], Run]:
