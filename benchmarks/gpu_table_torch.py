@@ -47,6 +47,10 @@ def torch_work(name: str, size: dict[str, int]) -> tuple[Callable[..., Any], tup
     n, rows, cols = size.get("n", 0), size.get("rows", 0), size.get("cols", 0)
     height, width = size.get("H", 0), size.get("W", 0)
 
+    def in_tf32(a: Any, b: Any) -> Any:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        return torch.matmul(a, b)
+
     def stencil(x: Any) -> Any:
         middle = x[1:-1, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] + x[:-2, 1:-1] + x[2:, 1:-1]
         return 0.2 * middle
@@ -64,6 +68,7 @@ def torch_work(name: str, size: dict[str, int]) -> tuple[Callable[..., Any], tup
         "matmul": lambda: (torch.matmul, (uniform(size["M"], size["K"]), uniform(size["K"], size["N"]))),
         "half_gemm": lambda: (torch.matmul, (uniform(size["M"], size["K"]).half(),
                                              uniform(size["K"], size["N"]).half())),
+        "tf32_gemm": lambda: (in_tf32, (uniform(size["M"], size["K"]), uniform(size["K"], size["N"]))),
         "softmax": lambda: (lambda x: torch.softmax(x, 1), (uniform(rows, cols),)),
         "layernorm": lambda: (lambda x, g, b: functional.layer_norm(x, (cols,), g, b),
                               (uniform(rows, cols), uniform(cols), uniform(cols))),

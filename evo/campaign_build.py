@@ -160,6 +160,7 @@ def _assumptions(model: CampaignModel) -> Assumptions:
         ranges=tuple((name, low, high) for name, (low, high) in assume.ranges.items()),
         reassociation=assume.reassociation,
         fast_math=assume.fast_math,
+        tf32=assume.tf32,
     )
 
 

@@ -170,6 +170,7 @@ class AssumeModel(_Model):
     ranges: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]] = {}
     reassociation: bool = False
     fast_math: bool = False
+    tf32: bool = False
 
 
 class SiteModel(_Model):

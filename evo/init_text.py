@@ -179,6 +179,7 @@ assume:
   # ranges: {{{first}: [1, 65536]}}
   reassociation: false                 # sums of floating-point numbers may be reordered
   fast_math: false
+  # tf32: false                        # products of floats on tensor cores, of 11 bits; set a tolerance that allows it
 
 # tunables: {{TILE: [16, 32, 64]}}        # macros of your own; the first is the default; block and grid may use them
 # restrictions: [TILE % 16 == 0]

@@ -164,6 +164,7 @@ class Assumptions:
         ranges: (scalar parameter, low, high), inclusive.
         reassociation: Floating-point sums may be reordered.
         fast_math: Fast-math compile options are allowed.
+        tf32: Factors of sums of products in single precision may be rounded to 11 significant bits.
     """
 
     no_alias: bool = False
@@ -172,6 +173,7 @@ class Assumptions:
     ranges: tuple[tuple[str, int, int], ...] = ()
     reassociation: bool = False
     fast_math: bool = False
+    tf32: bool = False
 
 
 @dataclass(frozen=True)

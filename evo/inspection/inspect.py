@@ -110,7 +110,7 @@ def _understood(
 def _kernel_view(spec: KernelSpec, kernel: Kernel, campaign: str, target: Target) -> KernelView:
     first, last = extent(spec)
     granted = spec.assumptions
-    assumed = [name for name in ("no_alias", "reassociation", "fast_math") if getattr(granted, name)]
+    assumed = [name for name in ("no_alias", "reassociation", "fast_math", "tf32") if getattr(granted, name)]
     assumed += [f"alignment {granted.alignment}"] if granted.alignment > 4 else []
     assumed += [f"{by} divides {name}" for name, by in granted.divisible]
     return KernelView(

@@ -1,4 +1,4 @@
-"""Tensor cores: the products of a register tile over half-precision shared tiles, by warps instead of threads."""
+"""Tensor cores: the products of a register tile over shared tiles, by warps instead of threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from genome.transforms.nests import NameSource, as_nest
 from genome.transforms.sites import declared
 from genome.transforms.thread_digits import digits_of
 from genome.transforms.thread_id import with_thread_id
-from genome.transforms.warp_product import COLUMNS, DEPTH, ROWS, FactorRows, Product, WarpProduct
+from genome.transforms.warp_product import COLUMNS, ROWS, FactorRows, Product, WarpProduct
+from genome.transforms.warp_single import SingleWarpProduct
 from genome.variant import Target
 
 _WIDENED = frozenset({"__half2float", "__bfloat162float"})
@@ -37,9 +38,10 @@ class TensorCore:
     Legal where the factors are half or bfloat16 elements of shared tiles, widened to float before they are multiplied
     (the product is then exact), the inner loop has a multiple of 16 iterations, rows of the tiles are groups of eight
     elements along ``k`` or along the warp's rows or columns, and the instances of a thread are one loop down and at
-    most one across beside the pair. Needs ``assume.reassociation``: the order within a sum changes. No parameters.
-    CUDA for sm_80 and later.
-    Source: "Parallel Thread Execution ISA", mma.m16n8k16 and ldmatrix; warp-level products of CUTLASS.
+    most one across beside the pair. Needs ``assume.reassociation``: the order within a sum changes. Factors of single
+    precision are rounded to 11 significant bits (tf32), a step of the inner loop is 8 deep, and their tiles may lie as
+    they like: that needs ``assume.tf32`` as well. No parameters. CUDA for sm_80 and later.
+    Source: "Parallel Thread Execution ISA", mma.m16n8k16, mma.m16n8k8 and ldmatrix; warp-level products of CUTLASS.
     """
 
     name = "tensor_core"
@@ -59,13 +61,15 @@ class TensorCore:
         """See the class."""
         found = [(loop, product) for loop, product in _products(kernel) if product.sums == site.label]
         if not found:
-            return Refusal(f"{site.label} is no sum of products of half-precision elements of shared tiles")
+            return Refusal(f"{site.label} is no sum of products of elements of shared tiles")
         if not context.assumptions.reassociation:
             return Refusal(f"the sums in {site.label} would be reordered", "assume.reassociation")
         for loop, product in found:
             problem = _problem(kernel, loop, product)
             if problem:
                 return Refusal(problem)
+        if any(product.ctype == "float" for _, product in found) and not context.assumptions.tf32:
+            return Refusal(f"the factors summed in {site.label} would be rounded to 11 bits", "assume.tf32")
         return None
 
     def apply(self, kernel: Kernel, site: Site, params: Params, context: Context) -> Kernel:
@@ -78,7 +82,8 @@ class TensorCore:
         def visit(stmt: Stmt) -> Body:
             if not isinstance(stmt, Loop) or stmt not in found:
                 return (stmt,)
-            warp = WarpProduct(kernel, thread, stmt, found[stmt], source)
+            single = found[stmt].ctype == "float"
+            warp = (SingleWarpProduct if single else WarpProduct)(kernel, thread, stmt, found[stmt], source)
             used.extend(warp.functions)
             return (warp.loop(),)
 
@@ -104,12 +109,12 @@ def _product(kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign) -> Product |
         return None
     if not isinstance(stmt.value, Binary) or stmt.value.op != "*":
         return None
-    factors = _widened(stmt.value.left), _widened(stmt.value.right)
+    factors = _factors(kernel, stmt.value)
     sums = declared(kernel, stmt.target.array)
-    if None in factors or sums is None or sums.ctype != "float" or sums in kernel.shared:
+    if len(factors) < 2 or sums is None or sums.ctype != "float" or sums in kernel.shared:
         return None
     across, down = kernel.threads[0][0], kernel.threads[1][0]
-    left, right = sorted((f for f in factors if f is not None), key=lambda factor: across in names(factor))
+    left, right = sorted(factors, key=lambda factor: across in names(factor))
     ctype = element_type(kernel, left.array) or ""
     alike = ctype in MULTIPLY and element_type(kernel, right.array) == ctype
     if not alike or not {left.array, right.array} <= {decl.name for decl in kernel.shared}:
@@ -124,6 +129,14 @@ def _product(kernel: Kernel, loops: tuple[Loop, ...], stmt: Assign) -> Product |
     return Product(stmt.target.array, stmt.target, left, right, rows[0], group[0] if group else None, pair, ctype)
 
 
+def _factors(kernel: Kernel, value: Binary) -> list[Index]:
+    """The elements that are multiplied: widened to float, or floats themselves."""
+    sides = (value.left, value.right)
+    if all(isinstance(side, Index) and element_type(kernel, side.array) == "float" for side in sides):
+        return [side for side in sides if isinstance(side, Index)]
+    return [element for side in sides if (element := _widened(side)) is not None]
+
+
 def _widened(expr: Expr) -> Index | None:
     """The element that is converted to float."""
     match expr:
@@ -136,8 +149,8 @@ def _widened(expr: Expr) -> Index | None:
 
 def _problem(kernel: Kernel, loop: Loop, product: Product) -> str:
     """Why warps cannot take over; empty if they can."""
-    if (loop.trip or 0) % DEPTH:
-        return f"the loop over {loop.var} has no multiple of {DEPTH} iterations"
+    if (loop.trip or 0) % product.depth:
+        return f"the loop over {loop.var} has no multiple of {product.depth} iterations"
     if product.pair.trip != 2 or (product.down.trip or 0) % 2:
         return "a thread needs two adjacent columns, and an even number of rows"
     wanted = {Var(product.down.var), Var(product.pair.var)} | ({Var(product.across.var)} if product.across else set())
@@ -145,6 +158,8 @@ def _problem(kernel: Kernel, loop: Loop, product: Product) -> str:
         return f"each instance of a thread needs an element of {product.sums} of its own"
     if not _covers(kernel):
         return f"a warp does not cover {COLUMNS} x {ROWS} threads: set that by `warp_tile`"
+    if product.ctype == "float":
+        return ""
     for element, extent, step in ((product.left, kernel.threads[1][0], 1), (product.right, kernel.threads[0][0], 2)):
         problem = FactorRows(kernel, loop, product, element, extent, step).problem()
         if problem:

@@ -12,8 +12,8 @@ from genome.ir.stmt import Body, Decl, ExprStmt, Loop, LoopRole, Stmt
 from genome.transforms.cuda_functions import LOAD, LOAD_TURNED, MULTIPLY
 from genome.transforms.nests import NameSource
 
-DEPTH = 16
-"""Iterations of the inner loop that one product of a warp does."""
+DEPTHS = {"half": 16, "__nv_bfloat16": 16, "float": 8}
+"""Iterations of the inner loop that one product of a warp does, by the type of the factors."""
 ROWS, COLUMNS = 8, 4
 """Threads of a warp down and across; each has two neighbouring columns."""
 _GROUP = 8  # elements that a lane's address names
@@ -42,6 +42,11 @@ class Product:
     across: Loop | None
     pair: Loop
     ctype: str
+
+    @property
+    def depth(self) -> int:
+        """Iterations of the inner loop that one product of a warp does."""
+        return DEPTHS[self.ctype]
 
 
 class FactorRows:
@@ -84,7 +89,7 @@ def _coefficient(form: Poly, name: str) -> int | None:
 
 
 class WarpProduct:
-    """The loads and products of one loop."""
+    """The loads and products of one loop over factors of 16 bits."""
 
     def __init__(self, kernel: Kernel, thread: str, loop: Loop, product: Product, source: NameSource) -> None:
         self.kernel, self.around, self.product, self.source = kernel, loop, product, source
@@ -116,11 +121,11 @@ class WarpProduct:
         body: Body = (
             Decl(a, "unsigned int", (pairs, 4)),
             Decl(b, "unsigned int", (loads, each)),
-            _over(i, pairs, (self._load_left(Index(a, (Var(i),)), i),)),
-            _over(j, loads, (self._load_right(Index(b, (Var(j),)), j),)),
+            _over(i, pairs, self.load_left(a, i)),
+            _over(j, loads, self.load_right(b, j)),
             _over(i, pairs, (_over(j, loads, products),)),
         )
-        steps = (self.around.trip or 0) // DEPTH
+        steps = (self.around.trip or 0) // product.depth
         return replace(self.around, var=self.step, upper=integer(steps), body=body, unroll=0)
 
     def _lane(self, below: int, extent: int) -> Expr:
@@ -130,10 +135,10 @@ class WarpProduct:
 
     def _depth(self, half: Expr, row: Expr | None) -> Expr:
         """An index along the product: the step's half, and the row in it where rows are stored along the depth."""
-        at = poly(Var(self.step)).scaled(DEPTH) + poly(half).scaled(_GROUP)
+        at = poly(Var(self.step)).scaled(self.product.depth) + poly(half).scaled(_GROUP)
         return (at + poly(row) if row is not None else at).to_expr()
 
-    def _load_left(self, to: Index, i: str) -> Stmt:
+    def load_left(self, to: str, i: str) -> Body:
         """Quarters of a 16 x 16 part: rows 0 and 8 at depth 0, then at depth 8."""
         product, rows = self.product, self.left
         digit, row = Var(rows.digit), self._lane(1, _GROUP)
@@ -143,9 +148,9 @@ class WarpProduct:
             rows.digit: Binary("+", first, row) if rows.along_depth else first,
             self.around.var: self._depth(self._lane(16, 2), None if rows.along_depth else row),
         }
-        return self._loading(rows, to, values)
+        return (self._loading(rows, Index(to, (Var(i),)), values),)
 
-    def _load_right(self, to: Index, j: str) -> Stmt:
+    def load_right(self, to: str, j: str) -> Body:
         """Halves of a 16 x 8 part: depth 0 and 8; where four parts are loaded, the same of the next columns."""
         product, rows = self.product, self.right
         digit, row = Var(rows.digit), self._lane(1, _GROUP)
@@ -158,7 +163,7 @@ class WarpProduct:
         if product.across is not None:
             two = Binary("+", Binary("*", Var(j), integer(2)), self._lane(16, 2))
             values[product.across.var] = two if self.by_two else Var(j)
-        return self._loading(rows, to, values)
+        return (self._loading(rows, Index(to, (Var(j),)), values),)
 
     def _loading(self, rows: FactorRows, to: Index, values: Mapping[str, Expr]) -> Stmt:
         subscripts = tuple(simplify(substitute(part, values)) for part in rows.element.subscripts)

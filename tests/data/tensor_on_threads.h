@@ -1,6 +1,6 @@
 // Matrix loads and products of a warp, and asynchronous copies, on system threads, written from the figures of the PTX
-// manual: the fragments of ldmatrix .x2 and .x4, those of mma.m16n8k16, the groups of cp.async. A copy arrives as late as
-// it may.
+// manual: the fragments of ldmatrix .x2 and .x4, those of mma.m16n8k16 and .m16n8k8, the groups of cp.async. A copy arrives
+// as late as it may.
 #include <deque>
 #include <type_traits>
 #include <utility>
@@ -82,4 +82,30 @@ inline void cuda_multiply_half(float& s0, float& s1, float& s2, float& s3, const
 inline void cuda_multiply_bfloat16(float& s0, float& s1, float& s2, float& s3, const unsigned (&a)[4], unsigned b0,
                                    unsigned b1) {
   multiply<__nv_bfloat16>({&s0, &s1, &s2, &s3}, a, b0, b1);
+}
+
+// To nearest, ties away from zero: 13 bits of the significand go.
+inline unsigned cuda_round_tf32(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, 4);
+  return (bits + 0x1000u) & ~0x1fffu;
+}
+inline float rounded(unsigned bits) {
+  if (bits & 0x1fffu) abort();  // the hardware would not read these
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+inline void cuda_multiply_tf32(float& s0, float& s1, float& s2, float& s3, const unsigned (&a)[4], unsigned b0,
+                               unsigned b1) {
+  Factors& f = factors[thread_number() / 32];
+  const unsigned group = lane() / 4, member = lane() % 4;
+  for (int part = 0; part < 4; part++) f.a[group + 8 * (part % 2)][member + 4 * (part / 2)] = rounded(a[part]);
+  f.b[member][group] = rounded(b0);
+  f.b[member + 4][group] = rounded(b1);
+  mine().meet->arrive_and_wait();
+  float* const s[4] = {&s0, &s1, &s2, &s3};
+  for (int part = 0; part < 4; part++)
+    for (int k = 0; k < 8; k++) *s[part] += f.a[group + 8 * (part / 2)][k] * f.b[k][2 * member + part % 2];
+  mine().meet->arrive_and_wait();
 }

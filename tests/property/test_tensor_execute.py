@@ -26,7 +26,7 @@ from genome.variant import Target, Variant
 
 ROOT = Path(__file__).parents[2]
 HEADER = ROOT / "tests" / "data" / "tensor_on_threads.h"
-FILE = ROOT / "tests" / "data" / "kernels" / "half_gemm.cu"
+KERNELS = ROOT / "tests" / "data" / "kernels"
 LARGE = DeviceLimits(shared_bytes=232448)
 
 
@@ -40,6 +40,7 @@ class Product:
     axes: tuple[str, str, str]
     arrays: tuple[str, str, str]
     sums: str
+    file: str = "half_gemm.cu"
 
     def spec(self, **grants: bool) -> KernelSpec:
         args = []
@@ -50,10 +51,11 @@ class Product:
                 args.append(ArgSpec(*parts, value=float(value) if "." in value else SizeExpr(value)))  # type: ignore[misc]
             else:
                 args.append(ArgSpec(parts[0], parts[1], Role(parts[2]), (SizeExpr(parts[3]),)))
-        granted = {"no_alias": True, "reassociation": True, **grants}
+        granted = {"no_alias": True, "reassociation": True, "tf32": True, **grants}
         rows, columns, _ = self.sizes
         return KernelSpec(
-            name=self.entry, entry=self.entry, source=FILE.read_text(), path=FILE.name, args=tuple(args),
+            name=self.entry, entry=self.entry, source=(KERNELS / self.file).read_text(), path=self.file,
+            args=tuple(args),
             launch=LaunchSpec((16, 16, 1), (SizeExpr(columns), SizeExpr(rows))), sizes=(self.size(256, 256, 256),),
             assumptions=Assumptions(alignment=64, **granted),
         )  # fmt: skip
@@ -73,6 +75,12 @@ PRODUCTS = {
     "left factor transposed, added to": Product(
         "bfloat_tn", ("X:bfloat16:in:k*m", "Y:bfloat16:in:k*n", "Z:float32:inout:m*n", "m:int32=m", "n:int32=n",
                       "k:int32=k"), ("m", "n", "k"), ("row", "col", "p"), ("X", "Y", "Z"), "total"),
+    "single precision": Product(
+        "single_gemm", ("A:float32:in:M*K", "B:float32:in:K*N", "C:float32:inout:M*N", "M:int32=M", "N:int32=N",
+                        "K:int32=K"), ("M", "N", "K"), ("r", "c", "k"), ("A", "B", "C"), "sum", "single_gemm.cu"),
+    "single precision, right factor transposed": Product(
+        "single_nt", ("A:float32:in:M*K", "B:float32:in:N*K", "C:float32:inout:M*N", "M:int32=M", "N:int32=N",
+                      "K:int32=K"), ("M", "N", "K"), ("r", "c", "k"), ("A", "B", "C"), "sum", "single_gemm.cu"),
 }  # fmt: skip
 
 
@@ -144,9 +152,11 @@ def execute(product: Product, variant: Variant, sizes: dict[str, int], folder: P
     assert done.returncode == 0 and "data race" not in done.stderr, done.stderr[-2000:]
     left, right, old = (values[name] for name in product.arrays)
     left = left.reshape(k, m).T if product.entry == "bfloat_tn" else left.reshape(m, k)
-    right = right.reshape(n, k).T if product.entry == "scaled_nt" else right.reshape(k, n)
+    right = right.reshape(n, k).T if product.entry.endswith("_nt") else right.reshape(k, n)
     wanted = {
         "half_gemm": left @ right,
+        "single_gemm": left @ right,
+        "single_nt": left @ right,
         "scaled_nt": 0.25 * (left @ right),
         "bfloat_tn": old.reshape(m, n) + left @ right,
     }
@@ -171,12 +181,15 @@ SHAPES = {
     "two groups at once": (4, 2, 16, "pipeline", 1),
     "one group": (2, 1, 16, "pipeline", 2),
     "deep tiles in one array": (4, 4, 64, "async_copy", 4),
+    "one step of eight": (2, 2, 8, "pipeline", 1),
+    "three steps of eight, odd groups": (4, 3, 24, "async_copy", 2),
 }
 """Rows and pairs of columns a thread, depth of the strips, how tiles come ahead, and in how many buffers."""
+CASES = (*list(PRODUCTS)[:3], "row-major", *list(PRODUCTS)[3:])
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to run CUDA text with")
-@pytest.mark.parametrize(("name", "shape"), zip((*PRODUCTS, "row-major"), SHAPES, strict=True))
+@pytest.mark.parametrize(("name", "shape"), list(zip(CASES, SHAPES, strict=True)))
 def test_products_of_a_warp_are_those_of_its_threads(name: str, shape: str, tmp_path: Path) -> None:
     product, (down, across, depth, ahead, buffers) = PRODUCTS[name], SHAPES[shape]
     tiles = tiled(product, down, across, depth)
@@ -190,7 +203,9 @@ def test_products_of_a_warp_are_those_of_its_threads(name: str, shape: str, tmp_
     np.testing.assert_allclose(got, wanted, rtol=2e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(("name", "architecture"), zip(PRODUCTS, ["sm_80", "sm_90", "sm_80"], strict=True))
+@pytest.mark.parametrize(
+    ("name", "architecture"), zip(PRODUCTS, ["sm_80", "sm_90", "sm_80", "sm_80", "sm_90"], strict=True)
+)
 def test_it_compiles(name: str, architecture: str) -> None:
     try:
         compiler = Nvrtc()
@@ -202,7 +217,7 @@ def test_it_compiles(name: str, architecture: str) -> None:
     assert not binary.resources.spills_bytes
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", list(PRODUCTS)[:3])
 def test_wide_copies_of_halves_go_with_it(name: str) -> None:
     """Tiles are filled eight elements at a time on both sides, and the host sees to the alignment."""
     product = PRODUCTS[name]
@@ -241,3 +256,12 @@ def test_near_misses_stay_with_the_threads(name: str) -> None:
     variant = lowered(product, *genes, last, **({"reassociation": False} if part == "grant" else {}))
     reasons = {item.gene: item.reason for item in variant.skipped}
     assert words in reasons[last]
+
+
+def test_floats_are_rounded_where_the_campaign_grants_it_alone() -> None:
+    product = PRODUCTS["single precision"]
+    last = gene("tensor_core", "sum")
+    genes = (*tiled(product, 4, 2, 16), last)
+    assert not lowered(product, *genes).skipped
+    refused = lowered(product, *genes, tf32=False).skipped
+    assert [(item.gene, "11 bits" in item.reason) for item in refused] == [(last, True)]
