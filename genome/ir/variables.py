@@ -43,12 +43,11 @@ def declared_variables(tokens: Sequence[Token]) -> tuple[Variable, ...]:
     texts = [token.text for token in tokens]
     if not _MARKS & set(texts) or {"=", "{", "extern", "template"} & set(texts) or texts[-1] != ";":
         return ()
-    plain = list(_without_attributes(tokens[:-1]))
-    if any(token.text == "(" for token in plain):
-        return ()
-    groups = split_commas(plain)
+    groups = split_commas(list(_without_attributes(tokens[:-1])))
     if not groups or not groups[0]:
         return ()
+    if any(token.text == "(" for group in groups for token in group[: _name_at(group) + 1]):
+        return ()  # a function, or a pointer to one; extents may hold any
     first = _name_at(groups[0])
     base = [t.text for t in groups[0][:first] if t.text not in _DROPPED and t.text != "*"]
     stars = sum(token.text == "*" for token in groups[0][:first])
