@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
-from cli.entries_view import whole_lines
 from cli.errors import INTERRUPTED
-from cli.interrupt import stop_on_signals
-from cli.screen import Screen, make_screen
 from evo.campaign import Campaign, CampaignError, EntriesCampaign, Overrides, load_plan
-from evo.engine import run_campaign
-from evo.entries import run_entries
-from evo.progress import StopRequest
+from evo.plugins import transforms
 from evo.report.files import check_folder
-from evo.report.outputs import write_outputs
-from evo.report.summary import best_json
-from evo.result import CampaignResult, StopReason
-from evo.wire import transforms
 
 
 @click.command()
@@ -47,7 +37,9 @@ def run(
     """Evolves the kernel (or the entries) of the CAMPAIGN file within its budget."""
     plan = load_plan(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge), transforms())
     _check(plan, campaign, resume, "--output" if output else f"{campaign}: output")
-    data, stopped = _one(plan, resume) if isinstance(plan, Campaign) else _several(plan, resume)
+    from cli.evolving import carry_out  # models, plots and database load for seconds: mistakes are told before
+
+    data, stopped = carry_out(plan, resume)
     if as_json:
         click.echo(json.dumps(data, indent=2))
     if stopped:
@@ -69,37 +61,3 @@ def _check(plan: Campaign | EntriesCampaign, campaign: Path, resume: bool, outpu
         except OSError as error:
             reason = error.strerror or error
             raise CampaignError(f"{output}: cannot write into {folder} ({reason}); name another folder") from None
-
-
-def _one(plan: Campaign, resume: bool) -> tuple[dict[str, Any], bool]:
-    """(best.json, whether the user stopped it) of a campaign of one kernel."""
-    with make_screen(plan) as screen, stop_on_signals(screen.say) as stop:
-        result = _evolve(plan, resume, screen, stop)
-    return best_json(plan, result), result.stop is StopReason.INTERRUPTED
-
-
-def _several(plan: EntriesCampaign, resume: bool) -> tuple[dict[str, Any], bool]:
-    """The same of a campaign of several entries; each one has a screen of its own."""
-    with stop_on_signals(_say) as stop:
-
-        def tune(campaign: Campaign, again: bool) -> CampaignResult:
-            with make_screen(campaign) as screen:
-                return _evolve(campaign, again, screen, stop)
-
-        data = run_entries(plan, tune=tune, say=_say, resume=resume, stop=stop)
-    for line in whole_lines(data):
-        _say(line)
-    _say(f"Results: {plan.output}")
-    return data, data["stop"] == StopReason.INTERRUPTED
-
-
-def _say(text: str) -> None:
-    click.echo(text, err=True)
-
-
-def _evolve(plan: Campaign, resume: bool, screen: Screen, stop: StopRequest) -> CampaignResult:
-    """Runs a campaign; Ctrl-C ends it early, with the best so far written all the same."""
-    result = run_campaign(plan, observer=screen, resume=resume, stop=stop)
-    write_outputs(plan, result, plan.output, transforms())
-    screen.written(plan.output)
-    return result

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import cli.evolving
 import cli.profile
-import cli.run
 import evo.plugins
 from cli.main import app
 from evo.campaign import Campaign, CampaignError, load_campaign
@@ -58,7 +58,7 @@ def test_each_command_knows_them(command: str, steered: Path, monkeypatch: pytes
         seen.append(campaign)
         raise SeenError
 
-    monkeypatch.setattr(cli.run, "_evolve", end)
+    monkeypatch.setattr(cli.evolving, "_evolve", end)
     monkeypatch.setattr(cli.profile, "profile_kernel", end)
     monkeypatch.setattr("evo.verify.build", end)
     if command == "verify":

@@ -15,7 +15,7 @@ from click import Context
 from click.testing import CliRunner
 from rich.console import Console
 
-from cli import run as run_module
+from cli import evolving
 from cli.interrupt import stop_on_signals
 from cli.main import COMMANDS, app
 from cli.screen_view import board_view, counters, minutes_text, plain_line, sparkline
@@ -89,7 +89,7 @@ def play(monkeypatch: pytest.MonkeyPatch, stop_reason: StopReason = StopReason.E
         stops.append(stop())
         return result
 
-    monkeypatch.setattr(run_module, "run_campaign", engine)
+    monkeypatch.setattr(evolving, "run_campaign", engine)
     return stops
 
 
@@ -134,7 +134,7 @@ def test_expected_errors_are_one_message(campaign: Path, monkeypatch: pytest.Mon
     def engine(*arguments: object, **options: object) -> CampaignResult:
         raise error
 
-    monkeypatch.setattr(run_module, "run_campaign", engine)
+    monkeypatch.setattr(evolving, "run_campaign", engine)
     outcome = CliRunner().invoke(app, ["run", str(campaign)])
     assert outcome.exit_code == 2
     assert outcome.output.startswith("evo-tune: ") and outcome.output.count("\n") == 1
