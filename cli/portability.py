@@ -14,7 +14,8 @@ from cli.errors import INTERRUPTED
 from cli.interrupt import stop_on_signals
 from cli.kb_common import printable
 from cli.screen_view import plain_line
-from evo.campaign_types import CampaignError
+from evo.campaign_types import Campaign, CampaignError
+from evo.engine import run_campaign
 from evo.nearest import nearest
 from evo.portability.analysis import StudyReport
 from evo.portability.as_json import report_json
@@ -49,7 +50,11 @@ def portability(
     if device is not None and device not in plan.devices:
         raise CampaignError(f"--device: {nearest(device, plan.devices)}; the study runs on no '{device}'")
     with stop_on_signals(_say) as stop:
-        cases, notes = live_cases(plan, device, Hands(_say, stop, _Watch()))
+
+        def tune(campaign: Campaign) -> object:
+            return run_campaign(campaign, observer=_Watch(), resume=True, stop=stop)
+
+        cases, notes = live_cases(plan, device, Hands(_say, stop, tune))
         report = answer(plan, (*recorded_cases(plan, _say), *cases), changes, asked, notes, _say)
         write_study(report, plan.output)
     if as_json:

@@ -26,7 +26,7 @@ class Verdict(StrEnum):
     BOUND = "bound"  # the same, but the best there can have it: it pays together with others only
     LOCAL = "local"  # helps somewhere, and cannot be told from no effect elsewhere
     IDLE = "idle"  # cannot be told from no effect anywhere
-    UNKNOWN = "unknown"  # some device says nothing of it
+    UNKNOWN = "unknown"  # some device says nothing of it, or there is but one
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def verdict_of(effects: Sequence[Effect], places: int, keep: float) -> Verdict:
     if any(high < 1.0 for _, high in told):
         within = len(effects) == places and all(e.reach is not None and e.reach >= keep for e in effects)
         return Verdict.BOUND if within else Verdict.TURNS
-    if len(told) < places:
+    if len(told) < places or places < 2:
         return Verdict.UNKNOWN
     helped = sum(low > 1.0 for low, _ in told)
     return Verdict.TRAVELS if helped == places else Verdict.LOCAL if helped else Verdict.IDLE

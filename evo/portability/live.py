@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 
 from evaluator.devices import DeviceError, resolve_device
-from evaluator.result import DeviceInfo
+from evaluator.result import DeviceInfo, Status
 from evaluator.waiting import Say
 from evo.campaign_types import Campaign
 from evo.contract import contract
-from evo.engine import run_campaign
+from evo.parts import Parts
 from evo.portability.case import Case
 from evo.portability.live_case import live_case, wanted_genomes
 from evo.portability.measure import WITHOUT, Wanted, opened
 from evo.portability.study import Study
-from evo.progress import Observer, StopRequest
+from evo.progress import StopRequest
 from evo.wire import build
 from genome.genes import Genome
 from genome.replay import spec_kernel
 from knowledge.crossings import Crossing
 from knowledge.features import kernel_record
 from knowledge.store import KnowledgeBase
+
+
+def open_base(url: str | None) -> KnowledgeBase:
+    """The base that a study is kept in."""
+    return KnowledgeBase.open(url)
 
 
 @dataclass(frozen=True)
@@ -32,12 +37,16 @@ class Hands:
     Attributes:
         say: Hears what is under way.
         stop: True ends it cleanly.
-        observer: Told about the campaigns that have to be run.
+        tune: Runs a campaign where a device has no champion yet, or goes on with an interrupted one.
+        find: The device of a name; raises DeviceError where there is none.
+        parts: Opens a campaign on its device.
     """
 
     say: Say
     stop: StopRequest
-    observer: Observer
+    tune: Callable[[Campaign], object]
+    find: Callable[[str], DeviceInfo] = resolve_device
+    parts: Callable[[Campaign], AbstractContextManager[Parts]] = build
 
 
 def live_cases(study: Study, only: str | None, hands: Hands) -> tuple[tuple[Case, ...], tuple[str, ...]]:
@@ -56,14 +65,14 @@ def live_cases(study: Study, only: str | None, hands: Hands) -> tuple[tuple[Case
     notes: dict[str, None] = {}
     if not study.campaigns:
         return (), ()
-    with closing(KnowledgeBase.open(study.knowledge_url)) as base:
+    with closing(open_base(study.knowledge_url)) as base:
         for campaign in study.campaigns:
-            kernel = _Kernel(study, campaign, base)
+            kernel = _Kernel(study, campaign, base, hands)
             for device in study.devices:
                 if hands.stop() or only not in (None, device):
                     continue
                 try:
-                    kernel.measure(device, hands)
+                    kernel.measure(device)
                 except DeviceError as error:
                     notes[f"{device} is not here, its cells are those of other machines, or wait: {error}"] = None
             cases += kernel.cases()
@@ -77,24 +86,26 @@ class _Kernel:
     study: Study
     campaign: Campaign
     base: KnowledgeBase
+    hands: Hands
 
-    def measure(self, device: str, hands: Hands) -> None:
+    def measure(self, device: str) -> None:
         """Finds a champion for this device if there is none, and measures here what is missing.
 
         Raises:
             DeviceError: If there is no such device here.
         """
-        info = resolve_device(device)
+        hands = self.hands
+        info = hands.find(device)
         here = replace(self.campaign, device=info.id)
         name = f"{self.campaign.spec.name} on {info.name}"
         if info.name not in self._champions():
             hands.say(f"{name}: no champion is known; a campaign looks for one")
-            run_campaign(here, observer=hands.observer, resume=True, stop=hands.stop)
+            hands.tune(here)
         wanted = self._missing(info)
         if not wanted or hands.stop():
             return
         hands.say(f"{name}: {len(wanted)} variants are to be measured")
-        with build(here) as parts:
+        with hands.parts(here) as parts:
             bench = opened(here, parts, self._title(device), lambda text: hands.say(f"{name}: {text}"), hands.stop)
             bench.measure(wanted)
             wanted = () if hands.stop() else tuple(w for w in self._missing(info) if w.agent == WITHOUT)
@@ -126,8 +137,9 @@ class _Kernel:
     def _missing(self, info: DeviceInfo) -> tuple[Wanted, ...]:
         """Genomes that nobody has measured on this device: champions, then those without one gene of a champion."""
         rows = [row for found in self._rows().values() for row in found if row.hardware.name == info.name]
-        tried = {row.genome.digest() for row in rows if row.agent != WITHOUT}
-        taken = {(row.parents[0], row.delta[0]) for row in rows if row.agent == WITHOUT and row.parents and row.delta}
+        done = [row for row in rows if _is_settled(row)]
+        tried = {row.genome.digest() for row in done if row.agent != WITHOUT}
+        taken = {(row.parents[0], row.delta[0]) for row in done if row.agent == WITHOUT and row.parents and row.delta}
         ran = {row.genome.digest() for row in rows if row.proven is not None and row.genome == row.applied}
         champions = self._study_champions()
         genomes = [genome for genome in wanted_genomes(champions) if genome.digest() not in tried]
@@ -155,7 +167,7 @@ class _Kernel:
         found = []
         for device in self.study.devices:
             try:
-                found.append(resolve_device(device).name)
+                found.append(self.hands.find(device).name)
             except DeviceError:
                 continue  # on another machine
         return found
@@ -180,4 +192,11 @@ class _Kernel:
         return f"portability: {self.study.name} on {device}"
 
     def _digest(self) -> str:
-        return kernel_record(self.campaign.spec, spec_kernel(self.campaign.spec)).digest
+        spec = self.campaign.spec
+        return kernel_record(spec, spec_kernel(spec) if spec.source else None).digest
+
+
+def _is_settled(row: Crossing) -> bool:
+    """True if nothing is left to be done: it cannot run, was compared, or is the kernel as it is."""
+    failed = row.evaluation is None or row.evaluation.status is not Status.OK
+    return failed or row.proven is not None or not row.applied.genes

@@ -13,7 +13,7 @@ from evo.parts import Parts
 from evo.progress import StopRequest
 from evo.reading import open_baseline
 from evo.start import campaign_record
-from evo.trial import try_variant
+from evo.trial import Trial, try_variant
 from genome.genes import Gene, Genome
 from genome.variant import Rejection, Variant
 from knowledge.records import Lineage, Outcome
@@ -89,35 +89,45 @@ class Bench:
         self._compare(right)
 
     def _tried(self, wanted: Wanted) -> tuple[Variant, Wanted] | None:
-        """The variant, if it (or its repair) is right; what became of it is in the base."""
+        """The variant, if it (or its repair) is right; what became of it is in the base.
+
+        That it cannot run is written after its repair was tried: a study that is stopped in between tries both again.
+        """
         variant = self.parts.lower(wanted.genome)
         if isinstance(variant, Rejection):
-            self.next += 1
-            self.parts.memory.reject(self.number, variant, wanted.lineage(self.next))
-        elif self._record(variant, wanted):
+            found = self._repaired(wanted)
+            if not self.stop():
+                self.next += 1
+                self.parts.memory.reject(self.number, variant, wanted.lineage(self.next))
+            return found
+        trial = self._trial(variant, wanted)
+        if trial.measured is not None:
             return variant, wanted
-        if wanted.agent != TRIED or self.stop():
-            return None
-        found = trimmed(wanted.genome, self.parts.lower)
+        found = self._repaired(wanted) if trial.status is not None else None
+        if trial.status is not None and not self.stop():
+            self.next += 1
+            self._refuse(variant, wanted, trial.status, trial.reason)
+        return found
+
+    def _repaired(self, wanted: Wanted) -> tuple[Variant, Wanted] | None:
+        """Of a genome that is carried over, but cannot run, the one that was trimmed; None if that is no better."""
+        found = trimmed(wanted.genome, self.parts.lower) if wanted.agent == TRIED else None
         if found is None:
             return None
         variant, gene = found
         repair = Wanted(variant.proposed, REPAIR, wanted.genome.digest(), gene)
-        return (variant, repair) if self._record(variant, repair) else None
+        return None if self._trial(variant, repair).measured is None else (variant, repair)
 
-    def _record(self, variant: Variant, wanted: Wanted) -> bool:
-        """Measures the variant into the base; whether it is right."""
+    def _trial(self, variant: Variant, wanted: Wanted) -> Trial:
+        """Measures the variant, into the base if it is right."""
         self.next += 1
         trial = try_variant(self.parts.evaluator, variant, self.next, self.stop)
-        if trial.measured is None:
-            if trial.status is not None:  # else the user stopped it: nothing is known of it
-                self._refuse(variant, wanted, trial.status, trial.reason)
-            return False
-        evaluations, score = trial.measured.evaluations, self.fitness.score(trial.measured.evaluations)
-        speedup = None if score is None else score.value
-        outcome = Outcome(variant, evaluations, trial.measured.checks, wanted.lineage(self.next), speedup)
-        self.parts.memory.record(self.number, outcome)
-        return speedup is not None
+        if trial.measured is not None:
+            evaluations, score = trial.measured.evaluations, self.fitness.score(trial.measured.evaluations)
+            speedup = None if score is None else score.value
+            outcome = Outcome(variant, evaluations, trial.measured.checks, wanted.lineage(self.next), speedup)
+            self.parts.memory.record(self.number, outcome)
+        return trial
 
     def _refuse(self, variant: Variant, wanted: Wanted, status: Status, reason: str) -> None:
         failure = Evaluation(variant.digest(), self.fitness.sizes[0].label, status, reason)

@@ -49,7 +49,7 @@ class Portable:
         searched: The variant that NSGA-II found.
         looked_at: Variants that NSGA-II looked at.
         front: Variants of its last front, which no other one beats everywhere.
-        exhaustive: True if all variants there are were compared, so that ``variant`` is the best for certain.
+        exhaustive: True if all variants that there are were compared: ``variant`` is then the best for certain.
     """
 
     variant: int
@@ -68,7 +68,7 @@ def most_portable(case: Case, seed: int) -> Portable:
     seen, front = nsga2(case, efficiency, np.random.default_rng([seed, len(case.times_ms)]))
     found = best_of(efficiency, np.array(sorted(seen)))
     chosen = best_of(efficiency, np.arange(len(efficiency))) if case.complete else found
-    return Portable(chosen, found, len(seen), tuple(sorted(front)), case.complete or len(seen) == len(efficiency))
+    return Portable(chosen, found, len(seen), tuple(sorted(front)), case.complete)
 
 
 def best_of(efficiency: Floats, variants: NDArray[np.int64]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -86,7 +86,7 @@ def load_study(
     live = tuple(item.device for item in model.devices if not item.device.startswith((PREFIX, BASE)))
     known = tuple(item.device.removeprefix(BASE) for item in model.devices if item.device.startswith(BASE))
     _check_devices(model.devices, document)
-    campaigns = _campaigns(model, document, knowledge, transforms)
+    campaigns = _campaigns(model, document, folder, knowledge, transforms)
     _check_use(campaigns, [*live, *known], use_knowledge, document)
     recorded = recorded_kernels(model, document)
     sizes = {size.label for campaign in campaigns for size in campaign.spec.sizes} | {item.size for item in recorded}
@@ -139,9 +139,9 @@ def _check_use(campaigns: Sequence[Campaign], devices: Sequence[str], base: bool
 
 
 def _campaigns(
-    model: StudyModel, document: Document, knowledge: str | None, transforms: Sequence[Transform]
+    model: StudyModel, document: Document, folder: Path, knowledge: str | None, transforms: Sequence[Transform]
 ) -> tuple[Campaign, ...]:
-    """The campaigns that the study names, with its budget and seed."""
+    """The campaigns that the study names, with its budget and seed, and a folder in that of the study."""
     found: list[Campaign] = []
     budget = model.budget
     for number, item in enumerate(model.kernels):
@@ -167,5 +167,5 @@ def _campaigns(
         if any(campaign.spec.name == other.spec.name for other in found):
             raise document.error(where, f"the kernel {campaign.spec.name} is there already; keep one")
         if not model.sizes or labels & set(model.sizes):
-            found.append(campaign)
+            found.append(replace(campaign, output=folder / campaign.spec.name))
     return tuple(found)

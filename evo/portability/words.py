@@ -80,14 +80,15 @@ def choices_table(report: CaseReport) -> Table:
     """What to ship: the best single variant, and the smallest portfolio."""
     case, found, portfolio, heads = report.case, report.portable, report.portfolio, letters(report.case)
     worst = "-" if report.single.worst is None else f"{report.single.worst[1]:.2f}"
-    rows = [("one for all", "".join(heads), worst, configuration_text(case, found.variant))]
+    runs = [heads[place] for place, cell in enumerate(report.single.cells) if cell.time_ms is not None]
+    rows = [("one for all", "".join(runs), worst, configuration_text(case, found.variant))]
     for number, variant in enumerate(portfolio.variants, 1):
         served = [place for place, served_by in enumerate(portfolio.serves) if served_by == variant]
         kept = [portfolio.efficiencies[place] or 0.0 for place in served]
         rows.append((f"portfolio {number}/{len(portfolio.variants)}", "".join(heads[place] for place in served),
                      f"{min(kept):.2f}", configuration_text(case, variant)))  # fmt: skip
     agrees = "found the same one" if found.searched == found.variant else "found another one"
-    how = "all variants compared" if found.exhaustive else "known variants compared"
+    how = "all variants compared" if found.exhaustive else "the known variants compared"
     cover = "no smaller set does it" if portfolio.exact else "by greedy cover: a smaller set may do it"
     return Table("What to ship", ("choice", "serves", "worst", "configuration"), tuple(rows), (
         f"one for all: {how}; NSGA-II looked at {found.looked_at} of {len(case.times_ms)} and {agrees}",
@@ -102,7 +103,7 @@ def genes_table(report: CaseReport, intervals: bool) -> Table:
         effects = {effect.place: effect for effect in gene.effects}
         cells = [_effect_text(effects.get(place), intervals) for place in range(len(case.places))]
         owners = "".join(letters(case)[place] for place in gene.champions)
-        rows.append((f"{gene.name}={gene.value}", owners, *cells, str(gene.verdict)))
+        rows.append((gene_text(case, gene.name, gene.value), owners, *cells, str(gene.verdict)))
     signs = (
         "95% bootstrap interval" if intervals else "+ helps and - costs beyond the 95% bootstrap interval, ~ neither"
     )
@@ -150,7 +151,12 @@ def overall_table(report: StudyReport) -> Table:
 def configuration_text(case: Case, variant: int) -> str:
     """``block_size_x=32 tile_size_y=4``."""
     values: Mapping[str, str] = case.configuration(variant)
-    return " ".join(f"{name}={value}" for name, value in values.items()) or "as it is"
+    return " ".join(gene_text(case, *pair) for pair in values.items()) or "as it is"
+
+
+def gene_text(case: Case, name: str, value: str) -> str:
+    """``tile=4`` of a recorded space, ``unroll@k(factor=4)`` of a kernel that runs."""
+    return f"{name}={value}" if case.complete else f"{name}({value})"
 
 
 def case_tables(report: CaseReport, changes: str, intervals: bool) -> tuple[Table, ...]:
