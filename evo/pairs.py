@@ -143,7 +143,7 @@ def _measurement(evaluation: Evaluation) -> dict[str, Any]:
         "samples_ms": list(timing.samples_ms) if timing else [],
         "compile_s": evaluation.compile_s,
         "max_error": evaluation.max_error,
-        "resources": asdict(evaluation.resources),
+        "resources": {**asdict(evaluation.resources), "mix": dict(evaluation.resources.mix)},
         "profile": None if evaluation.profile is None else _profile(evaluation.profile),
     }
 

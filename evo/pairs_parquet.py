@@ -11,11 +11,12 @@ from typing import Any
 from evo.campaign_types import CampaignError
 
 BATCH = 500  # pairs that are in memory at once, and rows of a group in the file
+_SIDES = ("before", "after")
 _AS_TEXT = "JSON text: its shape depends on the kernel"
 
 
 def write_parquet(path: Path, rows: Iterator[dict[str, Any]]) -> None:
-    """Writes rows of ``evo.pairs.pair_json``; genome and steps become JSON text, sizes' values a map.
+    """Writes rows of ``evo.pairs.pair_json``; genome and steps become JSON text, sizes and instruction mixes maps.
 
     Raises:
         CampaignError: If PyArrow is not installed.
@@ -35,9 +36,23 @@ def write_parquet(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 
 
 def _columns(row: dict[str, Any]) -> dict[str, Any]:
-    sizes = [{**size, "values": list(size["values"].items())} for size in row["sizes"]]
-    sides = {side: {**row[side], "steps": json.dumps(row[side]["steps"])} for side in ("before", "after")}
-    return {**row, **sides, "genome": json.dumps(row["genome"]), "sizes": sizes}
+    sides = {side: {**row[side], "steps": json.dumps(row[side]["steps"])} for side in _SIDES}
+    return {
+        **row,
+        **sides,
+        "genome": json.dumps(row["genome"]),
+        "sizes": [_size_columns(size) for size in row["sizes"]],
+    }
+
+
+def _size_columns(size: dict[str, Any]) -> dict[str, Any]:
+    """With maps as lists of pairs."""
+    measured = {side: {**size[side], "resources": _with_pairs(size[side]["resources"], "mix")} for side in _SIDES}
+    return _with_pairs({**size, **measured}, "values")
+
+
+def _with_pairs(data: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**data, name: list(data[name].items())}
 
 
 def _schema(pa: Any) -> Any:
@@ -71,6 +86,7 @@ def _size(pa: Any, struct: Any) -> Any:
     text, number, whole = pa.string(), pa.float64(), pa.int64()
     resources = pa.struct([
         *struct(whole, "registers", "spills_bytes", "shared_bytes", "private_bytes"), *struct(number, "occupancy"),
+        pa.field("mix", pa.map_(text, whole)),
     ])  # fmt: skip
     profile = pa.struct([
         *struct(text, "bottleneck", "evidence"),
