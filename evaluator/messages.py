@@ -190,12 +190,15 @@ class Rehearsed:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Evaluations of a job: tuned sizes and check sizes; what it took; tuned sizes whose reference is awaited."""
+    """Evaluations of a job: tuned sizes and check sizes; what it took; tuned sizes whose reference is awaited; what a
+    person should know of it.
+    """
 
     evaluations: tuple[Evaluation, ...]
     checks: tuple[Evaluation, ...]
     spent: Spent = field(default_factory=Spent)
     awaited: tuple[ProblemSize, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def open_baseline_on(lane: Lane, setup: Setup, baseline: Prepared, begin: Callab
         answer = ask(lane, OpenJob(baseline), say)
     if not isinstance(answer, Outcome) or _failure(answer):
         raise EvaluatorError(_failure(answer))
-    return Opened(answer, setup, notes)
+    return Opened(answer, setup, (*notes, *answer.notes))
 
 
 def _failure(answer: Answer) -> str:

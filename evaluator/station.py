@@ -85,6 +85,10 @@ class Station:
             self._judges(self.new_bench(size, oracle.exponent), oracle)
         return self._benches[size.label]
 
+    def oracle(self, size: ProblemSize) -> Oracle:
+        """What judges a size, where its bench exists."""
+        return self._oracles[size.label]
+
     @property
     def kernel_s(self) -> float:
         """Seconds in which the device ran kernels of variants, so far."""

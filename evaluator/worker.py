@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -35,6 +36,7 @@ from evaluator.result import Evaluation
 from evaluator.retime import retime
 from evaluator.standing import Standing
 from evaluator.station import Station, bind_all
+from evaluator.unwritten import left_alone, nothing_written, unwritten_remarks
 from genome.spec import ProblemSize
 
 
@@ -58,12 +60,28 @@ def open_baseline(station: Station, baseline: Prepared) -> Outcome | Fatal:
                 builder.build(size, call, extremes=size in small)
             elif builder.build_beside(size, call) is Standing.AWAITED:
                 awaited.append(size)
+        notes = _unwritten(station, sizes)
     except (EvaluatorError, BackendFailure) as error:
         return Fatal(str(error))
     with station.opening.stage("opening: cascade"):
         outcome = run_cascade(station, baseline, {})
     remember(station, baseline, outcome.evaluations)
-    return replace(outcome, spent=station.opening.spent(), awaited=tuple(awaited))
+    return replace(outcome, spent=station.opening.spent(), awaited=tuple(awaited), notes=notes)
+
+
+def _unwritten(station: Station, sizes: Sequence[ProblemSize]) -> tuple[str, ...]:
+    """Remarks on outputs that the baseline leaves alone, in part.
+
+    Raises:
+        EvaluatorError: If there is nothing to compare.
+    """
+    reference = station.setup.reference
+    if reference is not None and reference.kind == "checker":
+        return ()  # it sees the whole buffers
+    found = [left for size in sizes for left in left_alone(station.spec, size, station.oracle(size))]
+    if text := nothing_written(found, referenced=reference is not None):
+        raise EvaluatorError(text)
+    return unwritten_remarks(found, {size.label for size in station.spec.sizes})
 
 
 def settle(station: Station, size: ProblemSize) -> Settled:

@@ -15,7 +15,7 @@ from evo.checkpoint import resume as resume_campaign
 from evo.diagnosis import diagnosed
 from evo.explain import explain
 from evo.finish import Winner, alternatives, prove, stopped_note, unproven
-from evo.kernel_remarks import explained, kernel_remarks
+from evo.kernel_remarks import explained
 from evo.parts import Parts
 from evo.phase_clock import PhaseClock
 from evo.progress import CampaignPhase, Observer, ProgressSnapshot, StopRequest
@@ -124,10 +124,8 @@ def _opened(campaign: Campaign, parts: Parts, say: Say) -> Opened:
     """The baseline with its bottlenecks, and what a person should know of the kernel said."""
     with explained(campaign.spec):
         opened = open_baseline(parts, campaign.spec.sizes, say)
-    for remark in kernel_remarks(campaign.spec):
+    for remark in (*opened.parts.notes, *opened.parts.evaluator.notes):
         say(remark)
-    if opened.parts.notes:
-        say("; ".join(opened.parts.notes))
     measured, kind = opened.measured, opened.parts.evaluator.device.kind
     judged = diagnosed(measured.evaluations, opened.baseline, campaign.spec.sizes, opened.parts.strain, kind)
     return replace(opened, measured=replace(measured, evaluations=judged))
