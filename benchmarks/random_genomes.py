@@ -1,13 +1,14 @@
 """Genomes drawn at random, executed against what the kernel computes: none may be wrong, none may fail to compile.
 
     python benchmarks/random_genomes.py FILE [--device cuda:0] [--count 10000] [--seconds 280] [--jobs 6]
-        [--compilers 2] [--part 240] [--seed 1] [--kernels matmul sum ...]
+        [--compilers 2] [--part 240] [--seed 1] [--kernels matmul sum ...] [--tests]
 
-Each kernel of the examples (and a half-precision product on CUDA) gets an equal share of ``--count`` executed
-genomes. A genome is drawn (see ``genome_walks.py``), lowered for the device, compiled, and executed at an even size and
-three awkward ones (a prime tail, less than a block, much longer one way) with every defence of the evaluator: outputs
-poisoned with two patterns, buffers between canaries, inputs of two sets and of extreme magnitudes, repeated runs;
-outputs are compared within the example's tolerance with its reference and with the untransformed kernel's own error.
+Each kernel of the examples (and a half-precision product on CUDA), and with ``--tests`` each of those that the tests
+transform, gets an equal share of ``--count`` executed genomes. A genome is drawn (see ``genome_walks.py``), lowered
+for the device, compiled, and executed at an even size and three awkward ones (a prime tail, less than a block, much
+longer one way) with every defence of the evaluator: outputs poisoned with two patterns, buffers between canaries,
+inputs of two sets and of extreme magnitudes, repeated runs; outputs are compared with the example's reference (of the
+tests' kernels with what the untransformed one gives) within its tolerance, or a multiple of the kernel's own error.
 On a CPU, where a genome takes seconds, parts of ten lose less when the time is over.
 
 Genomes are distinct; those that lower to a source that was executed before are counted apart and not executed again.
@@ -33,7 +34,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from random_part import CUDA_ONLY, SIZES, Ask, Found, run_part
+from random_part import CUDA_ONLY, SIZES, Ask, Found, kernels_of_tests, run_part
 from running import machine
 
 from evaluator.devices import facts_of
@@ -52,8 +53,11 @@ def main() -> int:
     parser.add_argument("--compilers", type=int, default=2)
     parser.add_argument("--part", type=int, default=240, help="genomes of a part at most")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kernels", nargs="*", choices=list(SIZES), default=list(SIZES))
+    names = [*SIZES, *kernels_of_tests()]
+    parser.add_argument("--kernels", nargs="*", choices=names, default=list(SIZES), metavar="NAME")
+    parser.add_argument("--tests", action="store_true", help="the kernels of the tests as well")
     options = parser.parse_args()
+    options.kernels += kernels_of_tests() if options.tests else ()
     if options.device.startswith("opencl"):
         options.kernels = [kernel for kernel in options.kernels if kernel not in CUDA_ONLY]
     record = opened(options)

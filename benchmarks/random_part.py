@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,18 @@ from typing import Any
 import numpy as np
 from genome_walks import BY_HAND, known_genomes, walks
 
-from evaluator.api import Compiled, Measured
+from evaluator.api import Compiled, EvaluatorError, Measured
+from evaluator.oracle import Reference
 from evaluator.pool import LocalEvaluator
 from evaluator.result import Status
 from evaluator.settings import EvaluatorSettings
-from evo.campaign import Campaign, load_campaign
+from evo.campaign import load_campaign
 from evo.wire import transforms
 from genome.genes import Genome
 from genome.lower import lower
-from genome.spec import KernelSpec, ProblemSize
+from genome.spec import KernelSpec
 from genome.variant import Rejection, Variant
+from tests.property.test_transforms_execute import CASES, Case, size_of, spec_of
 
 EXAMPLES = BY_HAND.parent.parent / "examples"
 
@@ -47,6 +50,9 @@ SIZES: dict[str, tuple[str, ...]] = {
 than a block, and one that is much longer one way than the other."""
 
 CUDA_ONLY = ("half_gemm",)
+
+TESTS = "tests/"
+"""What the names of the kernels begin with that were written for tests; the untransformed kernel is their oracle."""
 
 _UNDECIDED = (Status.LIMIT, Status.OUT_OF_MEMORY, Status.COMPILE_TIMEOUT, Status.IMPOSSIBLE, Status.TIMEOUT)
 _DULL = 400  # draws in a row that bring nothing new end a part: the kernel has no more
@@ -80,34 +86,53 @@ class Found:
     unfinished: list[dict[str, Any]] = field(default_factory=list)
 
 
-def campaign_of(kernel: str) -> Campaign:
-    """The campaign of a kernel of ``SIZES``."""
+@dataclass(frozen=True)
+class Subject:
+    """A kernel at the sizes that count here: the first is tuned, the others are checked."""
+
+    spec: KernelSpec
+    reference: Reference | None = None
+    seed: int = 1
+
+
+def subject(kernel: str) -> Subject:
+    """A kernel of ``SIZES``, or of the tests."""
+    if kernel.startswith(TESTS):
+        case = kernels_of_tests()[kernel]
+        return Subject(_at(spec_of(case), case.sizes))
     example, _, entry = kernel.partition("/")
     own = BY_HAND / example / "campaign.yaml"
-    return load_campaign(own if own.exists() else EXAMPLES / example / "campaign.yaml", entry=entry)
+    campaign = load_campaign(own if own.exists() else EXAMPLES / example / "campaign.yaml", entry=entry)
+    return Subject(_at(campaign.spec, SIZES[kernel]), campaign.reference, campaign.seed)
 
 
-def spec_at(kernel: str, spec: KernelSpec) -> KernelSpec:
-    """The kernel with the even size tuned and the awkward ones checked."""
-    pairs = ((part.split("=") for part in text.split(",")) for text in SIZES[kernel])
-    sizes = tuple(ProblemSize(tuple((name, int(value)) for name, value in size)) for size in pairs)
+def kernels_of_tests() -> dict[str, Case]:
+    """Kernels of the tests by name."""
+    return {f"{TESTS}{case.name}": case for case in CASES}
+
+
+def _at(spec: KernelSpec, texts: Sequence[str]) -> KernelSpec:
+    sizes = tuple(size_of(text) for text in texts)
     return replace(spec, sizes=sizes[:1], check_sizes=sizes[1:])
 
 
 def run_part(ask: Ask) -> Found:
     """Draws, lowers, compiles and executes. Timing is cut to a few runs: only the outputs count."""
-    campaign = campaign_of(ask.kernel)
-    spec = spec_at(ask.kernel, campaign.spec)
+    about = subject(ask.kernel)
+    spec = about.spec
     settings = EvaluatorSettings(
         cache_dir=Path(ask.cache), compilers=ask.compilers, min_samples=1, max_samples=1, sample_budget_s=0.0,
         repeats=2, retime_every=1 << 30, cutoff=1e9,
     )  # fmt: skip
-    with LocalEvaluator(spec, ask.device, settings, campaign.reference, campaign.seed) as evaluator:
+    with LocalEvaluator(spec, ask.device, settings, about.reference, about.seed) as evaluator:
         baseline = lower(spec, Genome(), transforms(), evaluator.target, evaluator.limits)
         if isinstance(baseline, Rejection):
             raise RuntimeError(f"{ask.kernel}: {baseline.reason}")
-        evaluator.open(baseline)
-        evaluator.settle()
+        try:
+            evaluator.open(baseline)
+            evaluator.settle()
+        except EvaluatorError as error:  # a kernel whose results depend on the order of its threads, say
+            return Found(Counter({"no part: the kernel itself is refused": 1}), Counter({str(error)[:300]: 1}))
         return _Part(ask, spec, evaluator).run()
 
 
@@ -153,7 +178,11 @@ class _Part:
                 continue
             genomes.add(digest)
             found.genomes.append(digest)
-            variant = lower(self._spec, genome, transforms(), evaluator.target, evaluator.limits)
+            try:
+                variant = lower(self._spec, genome, transforms(), evaluator.target, evaluator.limits)
+            except Exception:  # whatever it is, it is a mistake of the engine, and the next genome may go
+                self._fail_to_lower(genome, traceback.format_exc())
+                continue
             if isinstance(variant, Rejection):
                 found.counts["rejected"] += 1
                 found.reasons[_kind(variant.reason)] += 1
@@ -209,6 +238,13 @@ class _Part:
     def _fail(self, what: str, variant: Variant, size: str, status: Status, message: str) -> None:
         self._found.counts[what] += 1
         self._found.failures.append({"what": what, **self._row(variant, size, status, message)})
+
+    def _fail_to_lower(self, genome: Genome, message: str) -> None:
+        self._found.counts["raised"] += 1
+        self._found.failures.append({
+            "what": "raised", "kernel": self._ask.kernel, "size": "", "message": message[-1500:],
+            "genome": genome.to_json(), "seed": self._ask.seed, "part": self._ask.part,
+        })  # fmt: skip
 
     def _row(self, variant: Variant, size: str, status: Status, message: str) -> dict[str, Any]:
         return {
