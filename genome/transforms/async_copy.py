@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 from genome.analysis.effects import element_type
 from genome.genes import ParamValue, Site
@@ -108,6 +109,9 @@ def _lane(kernel: Kernel, copy: Loop) -> tuple[Loop | None, list[Condition]]:
     if not wide or any(stride(end, lane.var) != 1 for end in ends):
         return None, []
     needed = [alignment(kernel, end, lane, width) for end in ends]
+    tile = next(decl for decl in kernel.shared if decl.name == ends[0].array)
+    if prod(tile.dims) % width:  # the next buffer would begin off the alignment
+        return None, []
     if any(isinstance(conditions, Refusal) for conditions in needed):
         return None, []
     return lane, [condition for conditions in needed if not isinstance(conditions, Refusal) for condition in conditions]

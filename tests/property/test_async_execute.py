@@ -23,7 +23,10 @@ STEPS = steps_of(FOLDER / "async_copy.cu")
 LATE = """
 struct Late { void* to; const void* from; int bytes; };
 static thread_local std::vector<std::vector<Late>> groups(1);
-inline void start(void* to, const void* from, int bytes) { groups.back().push_back({to, from, bytes}); }
+inline void start(void* to, const void* from, int bytes) {
+  if ((size_t)to % bytes || (size_t)from % bytes) fputs("misaligned copy", stderr);
+  groups.back().push_back({to, from, bytes});
+}
 inline void commit() { groups.emplace_back(); }
 inline void wait(unsigned pending) {  // the last group is still open
   while (groups.size() > pending + 1) {

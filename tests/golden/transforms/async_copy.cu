@@ -41,3 +41,14 @@ __global__ void late_sum(float* y, const float* x, int b, int n, int s) {
         y[k * n + j] = sum;
     }
 }
+
+// kernel weighted: weight:float32:in:m, y:float32:out:n, x:float32:in:m*n, n:int32=n, m:int32=m
+// domain n block 64 sizes n=131,m=67 | n=64,m=16 | n=5,m=3
+// genes strip@t(factor=8), shared_tile@weight(pad=1,transpose=0,width=4), async_copy@t_outer(stages=2)
+__global__ void weighted(const float* weight, float* y, const float* x, int n, int m) {
+    int at = blockDim.x * blockIdx.x + threadIdx.x;
+    if (at >= n) return;
+    float total = 0.0f;
+    for (int t = 0; t < m; t++) total += x[t * n + at] * weight[t];
+    y[at] = total;
+}

@@ -220,3 +220,62 @@ extern "C" __global__ void late_sum(float* y, const float* x, int b, int n, int 
         y[k * n + j] = sum;
     }
 }
+
+extern "C" __global__ void weighted(const float* weight, float* y, const float* x, int n, int m)
+{
+    __shared__ __align__(16) float weight_tile[2][9];
+    const int at_block = (int)blockIdx.x * 64;
+    const int at_thread = (int)threadIdx.x;
+    const int thread_id = at_thread;
+    const int at = at_block + at_thread;
+    if (at_block + 63 < n) {
+        float total = 0.0f;
+        if (0 < m / 8 * 8) {
+            #pragma unroll
+            for (int weight_round_first = 0; weight_round_first < 1; weight_round_first++) {
+                const int weight_element_first = thread_id + weight_round_first * 64;
+                if (weight_element_first < 2) {
+                    #pragma unroll
+                    for (int weight_lane_first = 0; weight_lane_first < 4; weight_lane_first++) {
+                        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"((unsigned int)__cvta_generic_to_shared(&weight_tile[0][weight_element_first * 4 + weight_lane_first])), "l"(&weight[weight_element_first * 4 + weight_lane_first]) : "memory");
+                    }
+                }
+            }
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncthreads();
+        for (int t_outer = 0; t_outer < m / 8 * 8; t_outer += 8) {
+            const int t_outer_turn = t_outer / 8;
+            if (t_outer + 8 < m / 8 * 8) {
+                #pragma unroll
+                for (int weight_round = 0; weight_round < 1; weight_round++) {
+                    const int weight_element = thread_id + weight_round * 64;
+                    if (weight_element < 2) {
+                        #pragma unroll
+                        for (int weight_lane = 0; weight_lane < 4; weight_lane++) {
+                            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"((unsigned int)__cvta_generic_to_shared(&weight_tile[(t_outer_turn + 1) % 2][weight_element * 4 + weight_lane])), "l"(&weight[t_outer + weight_element * 4 + weight_lane + 8]) : "memory");
+                        }
+                    }
+                }
+            }
+            asm volatile("cp.async.commit_group;" ::: "memory");
+            #pragma unroll
+            for (int t_inner = 0; t_inner < 8; t_inner++) {
+                total += x[at + (t_outer + t_inner) * n] * weight_tile[t_outer_turn % 2][t_inner];
+            }
+            asm volatile("cp.async.wait_group 0;" ::: "memory");
+            __syncthreads();
+        }
+        for (int t = m / 8 * 8; t < m; t++) {
+            total += x[at + t * n] * weight[t];
+        }
+        y[at] = total;
+    } else if (at < n) {
+        float total = 0.0f;
+        for (int t = 0; t < m; t++) {
+            total += x[at + t * n] * weight[t];
+        }
+        y[at] = total;
+    }
+}
