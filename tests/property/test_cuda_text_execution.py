@@ -1,7 +1,8 @@
 """The CUDA text of kernels whose threads cooperate, executed on system threads: shuffles and barriers are real there.
 
 PoCL runs the threads of a block one after the other between barriers, and takes another branch of the same genes (no
-shuffles). Here each CUDA thread is a system thread; sanitizers report what two of them touch unordered, and vectors off their alignment.
+shuffles). Here each CUDA thread is a system thread; sanitizers report what two of them touch unordered, and vectors
+off their alignment.
 """
 
 from __future__ import annotations
