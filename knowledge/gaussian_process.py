@@ -21,6 +21,12 @@ TYPICAL_NOISE = 1e-3
 """Median of the prior over the variance of noise, relative to the process, with a spread of a factor of e^2."""
 TYPICAL_AMPLITUDE = 0.5
 """Median of the prior over amplitudes of linear columns, with a spread of a factor of e."""
+FADED = 0.02
+"""Amplitude below which a linear column says next to nothing. Half of the prior lies there: what misleads can fade."""
+PRESENT = 1.5
+"""What a linear column that says something has to add to the log likelihood, beyond what chance may add."""
+SWITCHED = 0.2
+"""Share of steps that try a linear column without any amplitude, or with the typical one again."""
 JITTER = 1e-6
 _SCALES = (math.log(0.05), math.log(20.0))
 _AMPLITUDES = (math.log(1e-3), math.log(5.0))
@@ -72,13 +78,18 @@ class Kernel:
         return covariance
 
     def stepped(self, rng: np.random.Generator) -> Kernel:
-        """A step away: of one logarithm mostly, at times of all."""
+        """A step away: of one logarithm mostly, at times of all, or a linear column switched off or on."""
         logs = self.logs.copy()
-        if rng.random() < 0.7:
+        split = len(logs) - 1 - self.linear
+        kind = rng.random()
+        if self.linear and kind < SWITCHED:
+            column = split + int(rng.integers(self.linear))
+            faded = logs[column] < math.log(FADED)
+            logs[column] = math.log(TYPICAL_AMPLITUDE) if faded else _AMPLITUDES[0]
+        elif kind < 0.7:
             logs[rng.integers(len(logs))] += rng.normal()
         else:
             logs += 0.3 * rng.normal(size=len(logs))
-        split = len(logs) - 1 - self.linear
         logs[:split] = np.clip(logs[:split], *_SCALES)
         logs[split:-1] = np.clip(logs[split:-1], *_AMPLITUDES)
         logs[-1] = np.clip(logs[-1], *_NOISES)
@@ -86,9 +97,12 @@ class Kernel:
 
     def surprise(self) -> float:
         """Negative logarithm of the prior, up to a constant."""
-        apart = self.logs - Kernel.typical(len(self.logs) - 1 - self.linear, self.linear).logs
+        split = len(self.logs) - 1 - self.linear
+        apart = self.logs - Kernel.typical(split, self.linear).logs
         apart[-1] /= 2.0
-        return float(apart @ apart) / 2.0
+        costs = apart * apart / 2.0
+        costs[split:-1] = np.where(self.logs[split:-1] < math.log(FADED), 0.0, costs[split:-1] + PRESENT)
+        return float(costs.sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from scipy.special import ndtr
 
 from knowledge.gaussian_process import Kernel, condition, improved
 from knowledge.parameter_features import parameter_columns
+from knowledge.trust import spearman
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,8 @@ FIRST = 12
 RECALLED = 5
 FIRST_AFTER_RECALL = 8
 """With a history: measurements of what was best there, and those after which the model is asked."""
+BELIEVED = 0.5
+"""Rank correlation of the history with what was measured, from which on it stands in for measurements."""
 SPREAD_AMONG = 64
 SAMPLE = 1500
 """Configurations drawn from the whole space for each choice."""
@@ -97,7 +100,7 @@ class ParameterSearch:
         count = len(self._measured)
         if self._history is not None and count < RECALLED:
             return self._recalled(free)
-        if count < (FIRST if self._history is None else FIRST_AFTER_RECALL) or np.isfinite(self._logs).sum() < 3:
+        if count < self._first() or np.isfinite(self._logs).sum() < 3:
             return self._far(free)
         known = self._instructive()
         targets, deviation = _targets(np.array(self._logs)[known])
@@ -109,6 +112,14 @@ class ParameterSearch:
         candidates = self._candidates(free)
         mean, spread = condition(self._kernel, inputs, targets).predict(self._inputs(candidates, deviation))
         return int(candidates[np.argmax(expected_improvement(mean, spread, float(targets.min())))])
+
+    def _first(self) -> int:
+        """Measurements before the model is asked: few where the history has ranked them well so far."""
+        if self._history is None or len(self._measured) < FIRST_AFTER_RECALL:
+            return FIRST
+        here = np.nan_to_num(self._logs, nan=math.inf)
+        rank = spearman(self._history[self._measured].mean(axis=1).tolist(), here.tolist())
+        return FIRST_AFTER_RECALL if rank is not None and rank >= BELIEVED else FIRST
 
     def _recalled(self, free: NDArray[np.intp]) -> int:
         """What was best elsewhere: over all histories, then in each of them, in turn.

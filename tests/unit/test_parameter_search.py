@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 from evaluator.recording import Recording, read_recording, recording_of
-from knowledge.gaussian_process import JITTER, Kernel, Posterior, condition, improved, matern
+from knowledge.gaussian_process import FADED, JITTER, Kernel, Posterior, condition, improved, matern
 from knowledge.parameter_features import parameter_columns
-from knowledge.parameter_search import PARENTS, REACH, SAMPLE, ParameterSearch, expected_improvement
+from knowledge.parameter_search import (
+    FIRST,
+    FIRST_AFTER_RECALL,
+    PARENTS,
+    REACH,
+    SAMPLE,
+    ParameterSearch,
+    expected_improvement,
+)
 
 TILES = Path(__file__).parents[1] / "data" / "spaces" / "tiles.json"
 
@@ -51,6 +59,16 @@ def test_length_scales_tell_what_matters() -> None:
     targets = np.sin(7.0 * inputs[:, 0])
     kernel = improved(Kernel.typical(3), inputs, (targets - targets.mean()) / targets.std(), rng, 300)
     assert kernel.logs[0] < min(kernel.logs[1], kernel.logs[2]) - 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_linear_column_that_tells_nothing_fades_and_one_that_tells_stays(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs = np.concatenate((rng.random((40, 2)), rng.normal(size=(40, 2))), axis=1)
+    targets = 0.5 * np.sin(5.0 * inputs[:, 0]) + 0.8 * inputs[:, 2]
+    kernel = improved(Kernel.typical(2, 2), inputs, (targets - targets.mean()) / targets.std(), rng, 250)
+    telling, noise = np.exp(kernel.logs[2:4])
+    assert noise < FADED < 0.2 < telling
 
 
 def test_expected_improvement_is_the_mean_of_draws() -> None:
@@ -115,6 +133,26 @@ def test_misleading_history_is_unlearnt(tiles: Recording) -> None:
     wrong = np.random.default_rng(6).permutation(tiles.times_ms)
     ends = [curve(tiles, seed, 60, (wrong, wrong[::-1]))[-1] for seed in range(5)]
     assert np.median(ends) <= 1.02
+
+
+def asked_first(tiles: Recording, history: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Measurements before the model is first asked."""
+    counts = []
+
+    def counted(kernel: Kernel, inputs: np.ndarray, targets: np.ndarray) -> Posterior:
+        counts.append(len(targets))
+        return condition(kernel, inputs, targets)
+
+    monkeypatch.setattr("knowledge.parameter_search.condition", counted)
+    curve(tiles, 4, 14, (history,))
+    return counts[0]
+
+
+def test_a_history_stands_in_for_measurements_only_where_it_ranks_them(
+    tiles: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked_first(tiles, tiles.times_ms, monkeypatch) == FIRST_AFTER_RECALL
+    assert asked_first(tiles, 1.0 / tiles.times_ms, monkeypatch) == FIRST
 
 
 def test_a_space_of_failures_ends_in_none_of_them_being_repeated(tiles: Recording) -> None:
