@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
@@ -59,6 +59,7 @@ class DeviceDesk:
         self._held: list[Measured] = []
         self._done: deque[Measured] = deque()
         self._settled: list[Settled] = []
+        self._best_ms: dict[str, float] = {}
 
     @property
     def pending(self) -> bool:
@@ -69,14 +70,14 @@ class DeviceDesk:
         """Queues a variant."""
         self._queue.append(_Job(ticket, prepared))
 
-    def dispatch(self, best_ms: Mapping[str, float]) -> None:
+    def dispatch(self) -> None:
         """Gives the next variants to the device, as far as it takes more."""
         while self._queue and len(self._sent) < self._ahead:
             job = self._queue.popleft()
             if isinstance(job, _Settling):
                 self._send(job, SettleJob(job.size))
             else:
-                self._send(job, MeasureJob(job.ticket, job.prepared, dict(best_ms)))
+                self._send(job, MeasureJob(job.ticket, job.prepared, dict(self._best_ms)))
 
     def settle(self, size: ProblemSize) -> None:
         """Has the baseline compared with the reference's answers at a size, before anything that is queued."""
@@ -91,7 +92,18 @@ class DeviceDesk:
         """What has ended since the last call; call it until it gives nothing more."""
         while not self._done and self._sent and (answer := self.lane.poll()) is not None:
             self._take(answer)
-        return self._done.popleft() if self._done else None
+        if not self._done:
+            return None
+        measured = self._done.popleft()
+        self.learn(measured)
+        return measured
+
+    def learn(self, measured: Measured) -> None:
+        """Keeps the best time of each size, by which hopeless variants are cut short."""
+        for evaluation in measured.evaluations:
+            if evaluation.timing is not None and not evaluation.fallback:
+                best = self._best_ms.get(evaluation.size, math.inf)
+                self._best_ms[evaluation.size] = min(best, evaluation.timing.median_ms)
 
     def busy(self) -> list[tuple[Connection, float]]:
         """The pipe to wait on, with the seconds until its deadline."""

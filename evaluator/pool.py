@@ -87,7 +87,6 @@ class LocalEvaluator:
         )  # fmt: skip
         self._events: list[Event] = []
         self._baseline: tuple[Evaluation, ...] = ()
-        self._best_ms: dict[str, float] = {}
         self._notes: tuple[str, ...] = ()
         self._started = self._closed = False
 
@@ -161,7 +160,7 @@ class LocalEvaluator:
         if self._on_gpu:
             self._desk.lane.stand_by()
         self._desk.drift.start(self._baseline)
-        self._learn(measured)
+        self._desk.learn(measured)
         self._accounts.book_opening(opened.outcome.spent, time.monotonic() - began)
         self._arrival.expect(opened.outcome.awaited)
         self._arrival.look()
@@ -287,25 +286,15 @@ class LocalEvaluator:
 
     def _pump(self, timeout_s: float) -> None:
         """Gives out work, waits for one pipe or deadline at most ``timeout_s``, and collects what has ended."""
-        self._dispatch()
+        self._farm.dispatch()
+        self._desk.dispatch()
         busy = self._farm.busy() + self._desk.busy() + self._arrival.busy()
         if busy and timeout_s > 0.0:
             left = min(timeout_s, *(seconds for _, seconds in busy))
             wait([connection for connection, _ in busy], timeout=None if left == math.inf else left)
         self._events += self._binaries.collect()
         while (measured := self._desk.collect()) is not None:
-            self._learn(measured)
             self._events.append(measured)
         self._arrival.look()
-        self._dispatch()
-
-    def _dispatch(self) -> None:
         self._farm.dispatch()
-        self._desk.dispatch(self._best_ms)
-
-    def _learn(self, measured: Measured) -> None:
-        """Keeps the best time of each size, by which hopeless variants are cut short."""
-        for evaluation in measured.evaluations:
-            if evaluation.timing is not None and not evaluation.fallback:
-                best = self._best_ms.get(evaluation.size, math.inf)
-                self._best_ms[evaluation.size] = min(best, evaluation.timing.median_ms)
+        self._desk.dispatch()

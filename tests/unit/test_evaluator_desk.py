@@ -73,7 +73,7 @@ def desk_with(lane: Script, count: int, every: int = 0, ahead: int = 2) -> Devic
     for ticket in range(1, count + 1):
         variant = Variant(f"k{ticket}", Target.CUDA, f"// {ticket}", ())
         desk.submit(ticket, Prepared(variant, Binary(variant.digest(), b"")))
-    desk.dispatch({})
+    desk.dispatch()
     return desk
 
 
@@ -82,7 +82,7 @@ def drained(desk: DeviceDesk) -> list[Measured]:
     for _ in range(20):
         while (measured := desk.collect()) is not None:
             found.append(measured)
-        desk.dispatch({})
+        desk.dispatch()
     return found
 
 
@@ -95,6 +95,13 @@ def test_the_process_has_the_next_variant_before_it_ends_with_one(lane: Script) 
     lane.answers.extend([timed(10.0)] * 3)
     assert [measured.ticket for measured in drained(desk)] == [2, 3, 4]
     assert not desk.pending
+
+
+def test_each_variant_comes_with_the_best_times_so_far(lane: Script) -> None:
+    desk = desk_with(lane, 3, ahead=1)
+    lane.answers.extend([timed(12.0), timed(14.0)])
+    drained(desk)
+    assert [dict(job.best_ms) for job in lane.given] == [{}, {SIZE.label: 12.0}, {SIZE.label: 12.0}]
 
 
 def test_a_cpu_device_gets_one_at_a_time(lane: Script) -> None:
