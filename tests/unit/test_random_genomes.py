@@ -17,6 +17,7 @@ from genome_walks import known_genomes, walks  # noqa: E402
 from random_part import CUDA_ONLY, SIZES, Found, kernels_of_tests, subject  # noqa: E402
 
 from evaluator.result import DeviceInfo  # noqa: E402
+from genome.genes import Genome  # noqa: E402
 from genome.limits import DeviceLimits  # noqa: E402
 from genome.lower import lower  # noqa: E402
 from genome.transforms.builtin import BUILTIN  # noqa: E402
@@ -31,23 +32,24 @@ def test_sizes_are_those_of_the_kernel(kernel: str) -> None:
     spec = subject(kernel).spec
     assert len(spec.check_sizes) == 3 or kernel not in SIZES
     for size in (*spec.sizes, *spec.check_sizes):
-        assert all(0 < np.prod(arg.extent(size.env)) <= 1 << 22 for arg in spec.args if not arg.is_scalar)
+        assert all(0 <= np.prod(arg.extent(size.env)) <= 1 << 22 for arg in spec.args if not arg.is_scalar)
 
 
 def test_walks_reach_deep_genomes_and_come_again_from_their_seed() -> None:
     spec = subject("half_gemm").spec
     known = known_genomes(spec, "half_gemm", Target.CUDA, LIMITS, DEVICE)
 
-    def drawn() -> list[str]:
+    def drawn(count: int) -> list[Genome]:
         stream = walks(spec, known, Target.CUDA, LIMITS, np.random.default_rng([1, 0]))
-        genomes = [next(stream) for _ in range(12)]
-        variants = [lower(spec, genome, BUILTIN, Target.CUDA, LIMITS) for genome in genomes]
-        assert max(len(v.genome.genes) for v in variants if isinstance(v, Variant)) >= 8
-        return [genome.digest() for genome in genomes]
+        return [next(stream) for _ in range(count)]
 
-    first = drawn()
-    assert len(set(first)) >= 11
-    assert drawn() == first
+    genomes = drawn(20)
+    assert len({genome.digest() for genome in genomes}) >= 18
+    assert drawn(4) == genomes[:4]
+    variants = [lower(spec, genome, BUILTIN, Target.CUDA, LIMITS) for genome in genomes]
+    depths = sorted(len(variant.genome.genes) for variant in variants if isinstance(variant, Variant))
+    assert depths[len(depths) // 2] >= 3
+    assert depths[-1] >= 6
 
 
 def test_a_genome_of_two_parts_counts_once() -> None:
