@@ -63,9 +63,11 @@ def _pair(folder: Path, cold: str, warm: str, kernel: str, judge: str = "", seed
     ends = [_end(run, figures) for run in runs]
     goal = SHARE * ends[0]["speedup"]
     arrived = [_arrival(run, figures, goal) for run in runs]
+    near = [_arrival(run, figures, goal, "high") for run in runs]
     return {
         "kernel": kernel, "seed": seed, "gains": ends[0]["low"] > 1.0, "cold": arrived[0], "warm": arrived[1],
-        "share": round(arrived[1] / arrived[0], 3), "cold_end": ends[0], "warm_end": ends[1],
+        "share": round(arrived[1] / arrived[0], 3), "cold_within": near[0], "warm_within": near[1],
+        "share_within": round(near[1] / near[0], 3), "cold_end": ends[0], "warm_end": ends[1],
         "never_worse": ends[1]["high"] >= ends[0]["low"], "evaluations": runs[0]["evaluations"],
         "looked_up": runs[1]["looked_up"],
     }  # fmt: skip
@@ -77,10 +79,13 @@ def _end(run: dict[str, Any], figures: dict[str, Any]) -> dict[str, float]:
     return max(found, key=lambda figure: figure["speedup"], default={"speedup": 1.0, "low": 1.0, "high": 1.0})
 
 
-def _arrival(run: dict[str, Any], figures: dict[str, Any], goal: float) -> int:
-    """Fresh measurements until the goal; one more than all of them if it was not reached."""
+def _arrival(run: dict[str, Any], figures: dict[str, Any], goal: float, bound: str = "speedup") -> int:
+    """Fresh measurements until the goal; one more than all of them if it was not reached.
+
+    ``bound`` is what has to reach it: the figure itself, or the upper end of its interval (``high``).
+    """
     for record in run["records"]:
-        if record["genome"] in figures and figures[record["genome"]]["speedup"] >= goal:
+        if record["genome"] in figures and figures[record["genome"]][bound] >= goal:
             return int(record["evaluation"])
     return int(run["evaluations"]) + 1
 
@@ -90,14 +95,19 @@ def _summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     gained = [row for row in rows if row["gains"]]
     if not gained:
         return {"pairs": len(rows), "gained": 0}
-    cold, warm = sum(row["cold"] for row in gained), sum(row["warm"] for row in gained)
     late = [row for row in gained if row["cold"] >= 3]
     return {
         "pairs": len(rows), "gained": len(gained), "median_share": _median(gained, "share"),
         "median_share_where_cold_took_3_or_more": _median(late, "share") if late else None, "took_3_or_more": len(late),
-        "measurements": {"cold": cold, "warm": warm, "ratio": round(warm / cold, 3)},
+        "measurements": _total(gained, ""), "median_share_within_interval": _median(gained, "share_within"),
+        "measurements_within_interval": _total(gained, "_within"),
         "worse_than_cold_beyond_the_interval": [row["kernel"] for row in rows if not row["never_worse"]],
     }  # fmt: skip
+
+
+def _total(rows: Sequence[dict[str, Any]], reading: str) -> dict[str, float]:
+    cold, warm = (sum(row[name + reading] for row in rows) for name in ("cold", "warm"))
+    return {"cold": cold, "warm": warm, "ratio": round(warm / cold, 3)}
 
 
 def _median(rows: Sequence[dict[str, Any]], field: str) -> float:

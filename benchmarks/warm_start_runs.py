@@ -31,11 +31,19 @@ from knowledge.store import KnowledgeBase
 
 @dataclass(frozen=True)
 class Setting:
-    """What all runs of a call share: device, fresh measurements, fresh processes of a proof."""
+    """What all runs of a call share.
+
+    Attributes:
+        device: As a campaign names it.
+        evaluations: Fresh measurements of a campaign.
+        processes: Fresh processes of its proof.
+        judges: Fresh processes of the comparison that decides.
+    """
 
     device: str
     evaluations: int
     processes: int
+    judges: int
 
 
 class _Unexplained(SilentObserver):
@@ -100,7 +108,7 @@ def judged(file: Path, size: dict[str, int], setting: Setting, runs: Sequence[di
             variants = {key: variant for key, variant in lowered.items() if isinstance(variant, Variant)}
             unique = {variant.digest(): variant for variant in variants.values()}
             found = opened.parts.evaluator.compare(
-                opened.baseline, list(unique.values()), setting.processes, lambda step, steps: None
+                opened.baseline, list(unique.values()), setting.judges, lambda step, steps: None
             )
     figures = {
         comparison.variant: {name: round(getattr(comparison, name), 4) for name in ("speedup", "low", "high")}
