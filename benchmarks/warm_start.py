@@ -108,8 +108,12 @@ def size_part(bench: Bench, seeds: int) -> Iterator[bool]:
     """See ``size`` in the text of this script."""
     for kernel in bench.kernels:
         if not kernel.is_variant:
-            cold = bench.run(f"cold-{kernel.name}", kernel, kernel.home, 1)
-            yield cold and bench.run(f"size-{kernel.name}", kernel, kernel.other, 2, (f"cold-{kernel.name}",))
+            cold, warm = f"cold-{kernel.name}", f"size-{kernel.name}"
+            yield (
+                bench.run(cold, kernel, kernel.home, 1)
+                and bench.run(warm, kernel, kernel.other, 2, (cold,))
+                and bench.judge(f"judged-{warm}", kernel, kernel.other, (warm,))
+            )
 
 
 def kernel_part(bench: Bench, seeds: int) -> Iterator[bool]:

@@ -36,22 +36,28 @@ def report(folder: Path, kernels: Sequence[Kernel], paired: str) -> dict[str, An
         for kind in KINDS
     }
     parts = {**left_out, "seeds": [row for row in pairs if row], **poisons}
-    summary: dict[str, Any] = {"size": _median(sizes, "first_batch")} if sizes else {}
+    gained = [row for row in sizes if row["gains"]]
+    summary: dict[str, Any] = {}
+    if gained:
+        within = sum(row["first_batch_within"] for row in gained)
+        summary["size"] = {"kernels": len(sizes), "gained": len(gained), "median": _median(gained, "first_batch"),
+                           "within_interval": within}  # fmt: skip
     summary |= {part: _summary(rows) for part, rows in parts.items() if rows}
     return {"summary": summary, "size": sizes, **{part: rows for part, rows in parts.items() if rows}}
 
 
 def _first_batch(folder: Path, name: str) -> dict[str, Any] | None:
-    """What the first batch of a warm run held of the run's own final speed-up, by the figures of its search."""
-    run = _read(folder, f"size-{name}")
-    if run is None:
+    """What the first batch of a warm run held of the run's own best."""
+    run, figures = _read(folder, f"size-{name}"), _read(folder, f"judged-size-{name}")
+    if run is None or figures is None:
         return None
     batch = max(1, round(BATCH_SHARE * run["evaluations"]))
-    final = run["records"][-1]["speedup"] if run["records"] else 1.0
-    held = max((record["speedup"] for record in run["records"] if record["evaluation"] <= batch), default=1.0)
+    first = {**run, "records": [record for record in run["records"] if record["evaluation"] <= batch]}
+    held, end = _end(first, figures), _end(run, figures)
     return {
-        "kernel": name, "size": run["size"], "batch": batch, "first_batch": round(held / final, 3),
-        "speedup_search": final, "proven": run["proven"], "improved": run["improved"],
+        "kernel": name, "size": run["size"], "batch": batch, "gains": end["low"] > 1.0,
+        "first_batch": round(held["speedup"] / end["speedup"], 3),
+        "first_batch_within": held["high"] >= SHARE * end["speedup"], "held": held, "end": end,
     }  # fmt: skip
 
 
