@@ -24,7 +24,7 @@ def write_study(report: StudyReport, folder: Path) -> None:
     write_atomic(folder / "matrix.csv", matrix_csv(report))
     write_atomic(folder / "genes.csv", genes_csv(report))
     for item in report.cases:
-        name = re.sub(r"[^A-Za-z0-9=_.,-]+", "_", f"{item.case.kernel}-{item.case.size}")[:100]
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{item.case.kernel}-{item.case.size}")[:100]
         write_atomic(folder / f"{name}-heat.png", heat_map_png(item))
         write_atomic(folder / f"{name}-bars.png", bars_png(item))
     write_atomic(folder / "portability.html", study_html(report))

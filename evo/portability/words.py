@@ -137,6 +137,8 @@ def what_if_table(case: Case, answer: WhatIf, changes: str) -> Table:
         f"typically, {error.worst:.2f} at worst ({error.pairs} pairs)"
     )  # fmt: skip
     unknown = [f"{case.places[place].name}: {reason}" for place, reason in answer.unknown]
+    if "shared" in changes and not any(o.fits for o in answer.outlooks):
+        unknown.append("shared: nobody told what a block of these variants takes, so that it says nothing here")
     titles = ("device", "ms", "model", "gain", "limited by", "then by", "blocks")
     return Table(f"What if {changes} (a model, not a measurement)", titles, tuple(rows), (told, *unknown))
 
