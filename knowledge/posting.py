@@ -95,8 +95,9 @@ def proof_posting(comparison: Comparison) -> Posting:
 
 
 def metrics_posting(ordinal: int, metrics: SurrogateMetrics) -> Posting:
-    """How well the surrogate did up to a proposal."""
-    return Posting(Kind.METRICS, {"ordinal": ordinal, **encode.plain(asdict(metrics))})
+    """How well the surrogate did up to a proposal; the calibration is kept with the campaign's summary alone."""
+    figures = {name: value for name, value in asdict(metrics).items() if name != "calibration"}
+    return Posting(Kind.METRICS, {"ordinal": ordinal, **encode.plain(figures)})
 
 
 def state_posting(key: str, data: Mapping[str, Any]) -> Posting:
