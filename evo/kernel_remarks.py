@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from evaluator.api import EvaluatorError
+from genome.analysis.access import Access, MemorySpace
 from genome.analysis.collect import collect
+from genome.analysis.dependences import thread_dependences
+from genome.analysis.effects import holds_barrier
+from genome.analysis.facts import Hazard
 from genome.analysis.proof import Standing
 from genome.analysis.scope import make_scope
 from genome.analysis.shared_races import shared_races
@@ -29,7 +33,20 @@ def kernel_remarks(spec: KernelSpec) -> tuple[str, ...]:
     races = [f"the kernel has a race on {race.array} (lines {race.first_line} and {race.second_line}): "
              f"{race.proof.reason}" for race in shared_races(levels, accesses)
              if race.proof.standing is Standing.PROVEN]  # fmt: skip
+    races += _global_races(levels, accesses)
     return (*races[:1], *(f"output {name} is never written by the kernel" for name in outputs))
+
+
+def _global_races(levels: Levels, accesses: Sequence[Access]) -> list[str]:
+    """Elements of global memory that one thread surely reads and another one writes, in a kernel without a barrier."""
+    if holds_barrier(levels.scope.kernel.prologue + levels.scope.kernel.whole):
+        return []
+    arrays = {access.array for access in accesses if access.space is MemorySpace.GLOBAL}
+    return [
+        f"the kernel has a race on {found.name} (lines {found.source_line} and {found.sink_line}): {found.proof.reason}"
+        for found in thread_dependences(levels.scope, accesses)
+        if found.proof.holds and found.name in arrays and found.hazard is not Hazard.OUTPUT
+    ]
 
 
 def _unread(spec: KernelSpec) -> tuple[str, ...]:

@@ -40,6 +40,11 @@ def dependences(scope: Scope, accesses: Sequence[Access]) -> tuple[Dependence, .
     return _surest((*found, *finder.between_threads()))
 
 
+def thread_dependences(scope: Scope, accesses: Sequence[Access]) -> tuple[Dependence, ...]:
+    """Those between threads alone; see ``dependences``."""
+    return _surest(tuple(_Finder(scope, accesses).between_threads()))
+
+
 def _surest(found: Sequence[Dependence]) -> tuple[Dependence, ...]:
     """One fact for each order and distance: a proven one where there is one."""
     kept: dict[tuple[object, ...], Dependence] = {}

@@ -81,3 +81,34 @@ def test_a_variant_of_a_racy_kernel_is_refused_with_the_word(tmp_path: Path) -> 
     refused = lower(spec, unrolled, BUILTIN, Target.OPENCL, limits)
     assert isinstance(refused, Rejection)
     assert "a race: s" in refused.reason and "as in the kernel that was given" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("store", "races"),
+    [
+        ("z[0] += x[i];", True),
+        ("z[i] = z[i + 1] + x[i];", True),
+        ("z[0] = z[0] * 0.5f + x[i];", True),
+        ("z[i] += x[i];", False),
+        ("if (i == 0) z[0] += x[i];", False),
+        ("if (threadIdx.x == 0 && blockIdx.x == 0) z[0] += x[i];", False),
+        ("if (threadIdx.x == 0) z[blockIdx.x] += x[i];", False),
+        ("z[n - 1 - i] += x[i];", False),
+        ("z[0] = 1.0f;", False),  # all of them store the same
+        ("atomicAdd(&z[0], x[i]);", False),
+        ("for (int j = i; j < n; j += gridDim.x * blockDim.x) z[j] += x[j];", False),
+        ("z[(int)x[i]] += 1.0f;", False),  # may be a permutation
+        ("if (i % 2 == 0) z[i / 2] += x[i];", False),
+        ("if (x[i] > 0.5f) z[0] += x[i];", False),  # perhaps one of them alone
+    ],
+)
+def test_threads_that_meet_in_global_memory_are_told(tmp_path: Path, store: str, races: bool) -> None:
+    (tmp_path / "kernel.cu").write_text(
+        "__global__ void k(const float* x, float* y, float* z, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= n) return;\n"
+        f"    y[i] = x[i];\n    {store}\n}}\n"
+    )
+    (tmp_path / "campaign.yaml").write_text(CAMPAIGN)
+    notes = load_campaign(tmp_path / "campaign.yaml").notes
+    assert [note for note in notes if note.startswith("the kernel has a race on z (lines 5 and 5)")] == list(notes)
+    assert bool(notes) == races
