@@ -14,7 +14,7 @@ from knowledge.trust import FEWEST, Observation, SurrogateMetrics, metrics
 KAPPA = 0.5  # optimism: standard deviations added to the mean
 FAILURE = 2.0  # log2 points that a certain failure costs
 ENOUGH = 8  # rows before the first fit
-EVERY = 6  # outcomes between fits
+EVERY = 6  # outcomes between fits, which take a tenth of a second
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,18 @@ class Judged:
         model: What is judged; None never says anything.
         rows: What it learns from to begin with.
         inherited: The pruning share until this campaign has proof of its own.
+        every: Outcomes between fits.
     """
 
-    def __init__(self, model: SurrogateModel | None, rows: Sequence[TrainingRow], inherited: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: SurrogateModel | None,
+        rows: Sequence[TrainingRow],
+        inherited: float = 0.0,
+        every: int = EVERY,
+    ) -> None:
         self._model = model
+        self._every = every
         self._rows = list(rows)
         self._inherited = inherited
         self._new = 0
@@ -83,7 +91,7 @@ class Judged:
         if digest in self._said:
             said, unbiased = self._said.pop(digest)
             self._seen.append(Observation(said.score, row.log2_speedup, unbiased, said.mean, said.std))
-        if self._new < EVERY or len(self._rows) < ENOUGH or self._model is None:
+        if self._new < self._every or len(self._rows) < ENOUGH or self._model is None:
             return False
         self._fit()
         return True

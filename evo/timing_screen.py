@@ -24,13 +24,14 @@ from knowledge.records import TrainingRow
 
 LATELY = 32  # scores that a new one is compared with
 FEWEST_LATELY = 8
+EVERY = 9  # outcomes between fits: seldomer than before compiling, since the first look has chosen already
 
 
 class TimingScreen:
     """Decides between compiler and device. Without a model everything passes."""
 
     def __init__(self, model: SurrogateModel | None, epsilon: float, history: Sequence[TrainingRow] = ()) -> None:
-        self._judged = Judged(model, [row for row in history if row.resources is not None])
+        self._judged = Judged(model, [row for row in history if row.resources is not None], every=EVERY)
         self._epsilon = epsilon
         self._lately: deque[float] = deque(maxlen=LATELY)
         self._in_a_row = self._discarded = self._forced = 0
