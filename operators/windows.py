@@ -48,6 +48,6 @@ def windows(threads: int, strided: int, depth: int, width: int, fused: bool = Tr
 def random_windows(context: AgentContext, rng: np.random.Generator) -> tuple[Recipe, str]:
     """Windows of any sensible size."""
     threads, strided = int(pick(rng, (64, 128, 128, 256))), int(pick(rng, (1, 2, 2, 4, 8)))
-    depth, parts = int(pick(rng, (4, 8, 8, 16))), int(pick(rng, (0, 4, 8, 16)))
+    depth, parts = int(pick(rng, (4, 8, 8, 16))), int(pick(rng, (0, 4, 8, 16, 32)))
     shape = windows(threads, strided, depth, int(pick(rng, (2, 4, 4))), bool(rng.random() < 0.8), parts)
     return shape, f"strips of {depth} in registers, {strided} a thread, {max(1, parts)} blocks an element"
