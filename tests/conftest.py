@@ -1,4 +1,4 @@
-"""A real knowledge base for the whole test run, in a folder of its own."""
+"""A real knowledge base for the whole test run, in a folder of its own; properties may take their time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from knowledge.store import KnowledgeBase
+
+# No property fails because other tests kept the machine busy while its example was made or run.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")
