@@ -13,7 +13,7 @@ from genome.spec import ProblemSize
 from knowledge import decode, encode, schema
 from knowledge.features import device_features
 from knowledge.filters import Filter, is_named
-from knowledge.prior_rows import optima, proofs
+from knowledge.prior_rows import Place, nearest_places, optima, optima_at, place_values, proofs
 from knowledge.records import KernelRecord, Prior
 from knowledge.rows import BestRow, Proven, SimilarRow
 from knowledge.similarity import carried_over, nearest_size, size_distance, vector_distance
@@ -25,6 +25,8 @@ FARTHEST_KERNEL = 1.5
 """Kernels whose feature vectors are farther apart than this have nothing to tell each other."""
 NEIGHBOURS = 8
 """Similar kernels that are looked at."""
+PLACES = 2
+"""Optima that are looked at for each prior that is wanted: some are baselines, and a proof may replace them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,16 @@ class _Neighbour:
 
     id: int
     distance: float
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What priors are wanted for: fingerprint and vector of the device, columns of the toolchain, sizes."""
+
+    fingerprint: str
+    device: tuple[float, ...]
+    toolchain: Mapping[str, str]
+    sizes: tuple[Mapping[str, int], ...]
 
 
 def priors(
@@ -46,18 +58,42 @@ def priors(
     The distance adds up: root mean square log2 ratio of the sizes, ``OTHER_TOOLCHAIN``, ``OTHER_DEVICE`` plus the
     distance of the device vectors, ``OTHER_KERNEL`` plus that of the kernel vectors. It ranks; it has no unit.
     """
-    near = _neighbours(connection, kernel, NEIGHBOURS)
+    apart = {item.id: item.distance for item in _neighbours(connection, kernel, NEIGHBOURS)}
+    asked = _Asked(encode.fingerprint(device), device_features(device), encode.toolchain_row(toolchain),
+                   tuple(size.env for size in sizes))  # fmt: skip
+    places = _places(connection, apart, asked, PLACES * limit)
     found: list[Prior] = []
-    ids = [item.id for item in near]
-    rows = [*connection.execute(optima(schema.optimum.c.kernel_id.in_(ids))), *connection.execute(proofs(ids))]
+    queries = (optima_at(), proofs()) if places else ()
+    rows = [row for query in queries for row in connection.execute(query, place_values(places))]
     for row in rows:
-        apart = next(item.distance for item in near if item.id == row.kernel_id)
-        prior = _prior(row, kernel, device, toolchain, sizes, apart)
+        prior = _prior(row, asked, apart[row.kernel_id])
         if prior is not None:
             found.append(prior)
     found.sort(key=_order)
     unique = {prior.genome.digest(): prior for prior in reversed(found)}
     return tuple(sorted(unique.values(), key=_order))[:limit]
+
+
+def _places(connection: Connection, apart: Mapping[int, float], asked: _Asked, limit: int) -> list[Place]:
+    """Keys of the nearest optima of kernels at these distances, as ``priors`` ranks them."""
+    problem = schema.problem
+    rows = connection.execute(
+        select(problem.c.id, problem.c.kernel_id, problem.c["values"]).where(problem.c.kernel_id.in_(apart))
+    )
+    near = {
+        row.id: nearest_size(decode.sizes(row.values), asked.sizes) + _kernel_part(apart[row.kernel_id])
+        for row in rows
+    }  # fmt: skip
+    parameters = {
+        "near_problem_id": list(near), "near_apart": list(near.values()), "fingerprint": asked.fingerprint,
+        "vector": encode.vector(asked.device, schema.DEVICE_DIMENSIONS), "other_device": OTHER_DEVICE,
+        "other_toolchain": OTHER_TOOLCHAIN, "most": limit, **asked.toolchain,
+    }  # fmt: skip
+    return [Place(*row) for row in connection.execute(nearest_places(), parameters)]
+
+
+def _kernel_part(apart: float) -> float:
+    return OTHER_KERNEL + apart if apart else 0.0
 
 
 def best(
@@ -150,21 +186,18 @@ def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> lis
     return exact + others[:limit]
 
 
-def _prior(
-    row: Row[Any], kernel: KernelRecord, device: DeviceInfo, toolchain: Toolchain, sizes: Sequence[ProblemSize],
-    apart: float,
-) -> Prior | None:  # fmt: skip
+def _prior(row: Row[Any], asked: _Asked, apart: float) -> Prior | None:
     genome = decode.genome(row.genes)
     searched = decode.log_ratio(row.baseline_ms, row.best_ms)
     gain = searched if row.proven_speedup is None else decode.log_ratio(row.proven_speedup, 1.0)
     if genome is None or not genome.genes or gain is None:
         return None
     made_with = Toolchain(row.platform, row.driver, row.compiler)
-    same_device = row.fingerprint == encode.fingerprint(device)
-    scale = nearest_size(decode.sizes(row.sizes), [size.env for size in sizes])
-    devices = 0.0 if same_device else OTHER_DEVICE + vector_distance(device_features(device), row.device_features)
-    kernels = OTHER_KERNEL + apart if apart else 0.0
-    other_tools = same_device and encode.toolchain_row(made_with) != encode.toolchain_row(toolchain)
+    same_device = row.fingerprint == asked.fingerprint
+    scale = nearest_size(decode.sizes(row.sizes), asked.sizes)
+    devices = 0.0 if same_device else OTHER_DEVICE + vector_distance(asked.device, row.device_features)
+    kernels = _kernel_part(apart)
+    other_tools = same_device and encode.toolchain_row(made_with) != asked.toolchain
     what = f"a similar kernel, {row.kernel} (distance {apart:.2f})," if apart else "the same kernel"
     where = "this device" if same_device else row.device
     tools = " with another toolchain" if other_tools else ""

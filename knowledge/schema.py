@@ -265,6 +265,7 @@ optimum = Table(
     Index(None, "hardware_id", "kernel_id"),
     Index(None, "variant_id"),
     Index(None, "genome_id"),
+    Index(None, "problem_id"),
 )
 
 proof = Table(

@@ -1,4 +1,4 @@
-"""Who refers to a genome is found without a scan: it goes when the last campaign that knows it is deleted."""
+"""What refers to a genome or to a size is found without a scan, when campaigns are deleted and priors looked up."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _INDEXES = (
     "CREATE INDEX ix_lineage_proposed_id ON lineage (proposed_id)",
     "CREATE INDEX ix_rejection_genome_id ON rejection (genome_id)",
     "CREATE INDEX ix_optimum_genome_id ON optimum (genome_id)",
+    "CREATE INDEX ix_optimum_problem_id ON optimum (problem_id)",
 )
 
 
