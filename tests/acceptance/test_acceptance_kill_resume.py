@@ -36,7 +36,7 @@ def test_kill_and_resume(victim: str, program: Any, write_campaign: Callable[...
         counts = [wait_for(base, BEFORE_KILL, run, tmp_path / "first.log")]
         os.kill(victim_pid(victim, run, program.home), signal.SIGKILL)
         if victim == "run":
-            run.wait(30)
+            run.wait(120)
         counts.append(evaluations(base))
         ended = wait_for_end(run, 400)
         counts.append(evaluations(base))

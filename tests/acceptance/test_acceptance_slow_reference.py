@@ -37,7 +37,7 @@ def test_kill_and_resume_while_the_reference_is_awaited(
         assert run.poll() is None and time.monotonic() < deadline, log.read_text()
         time.sleep(0.1)
     os.kill(run.pid, signal.SIGKILL)
-    run.wait(30)
+    run.wait(120)
     resumed = program("run", campaign, "--resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
     best = json.loads(resumed.stdout)

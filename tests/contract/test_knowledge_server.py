@@ -79,7 +79,7 @@ def server_pid(folder: Path) -> int:
     return pid
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -163,7 +163,7 @@ def test_two_clients_that_start_at_once_share_one_server(empty: Path) -> None:
         assert client.stdout.readline().strip() == migrate.head(), client.stderr and client.stderr.read()
     pid = server_pid(empty)
     for client in clients:
-        _, errors = client.communicate("", timeout=30)
+        _, errors = client.communicate("", timeout=120)
         assert client.returncode == 0, errors
     wait_for(lambda: not alive(pid))
 
