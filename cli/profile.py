@@ -113,7 +113,7 @@ def _print(result: Profiling) -> None:
         )  # fmt: skip
     console.print(table)
     for row in (*result.before, *result.after):
-        given = ", ".join(row.profile.measured) or "nothing"
+        given = ", ".join(row.measured)
         text = f"{row.kernel} at {row.size}: {row.profile.evidence} (measured: {given}; the rest is the model's)"
         console.print(text, highlight=False, soft_wrap=True)
         for name, value in row.profile.counters:

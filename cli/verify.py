@@ -23,7 +23,8 @@ from evo.verify import verify as verify_claim
 def verify(best: Path, campaign: Path | None, device: str | None, processes: int | None, as_json: bool) -> None:
     """Repeats the whole proof of the BEST.json of a run: right at every size, and faster in fresh processes.
 
-    Exit code 0 if the claim holds, 3 if the result is wrong or not faster than the kernel as it is.
+    Exit code 0 if the claim holds; 3 if the result is wrong, or was claimed to be faster than the kernel as it is and
+    is not. A result that claimed no gain has none to lose.
     """
     whole = read_whole(best, campaign)
     if whole is not None:
@@ -83,8 +84,9 @@ def lines(result: Verification) -> list[str]:
         before, after = milliseconds(row.baseline_ms), milliseconds(row.best_ms)
         found.append(f"  {row.size}: {before} -> {after}, {times(row.speedup)}")
     if comparison.checks:  # a kernel that is compiled for its size has none
-        evolved = sum(not check.fallback for check in comparison.checks)
-        found.append(f"  {evolved} of the further sizes ran the evolved kernel, the others its fallback")
+        aside = sum(check.fallback for check in comparison.checks)
+        ran = f"{len(comparison.checks) - aside} of the further sizes" if aside else "all of the further sizes"
+        found.append(f"  {ran} ran the evolved kernel{', the others its fallback' if aside else ''}")
     if not result.same_text:
         found.append("  its genes give another text than they gave then (target, kernel file or version changed)")
     if comparison.note:

@@ -87,9 +87,7 @@ def place(work: Work, ms: float, peaks: Peaks) -> Profile:
         verdict, why = Bottleneck.ISSUE, f"far below both ceilings ({rates}): other instructions, or waiting"
     else:
         verdict, why = Bottleneck.LATENCY, f"far below both ceilings ({rates}): waiting, or too little work at once"
-    return Profile(
-        verdict, why, work.flops, work.bytes, gflops, gbytes, min(1.0, max(compute, memory)), measured=("gbytes_per_s",)
-    )
+    return Profile(verdict, why, work.flops, work.bytes, gflops, gbytes, min(1.0, max(compute, memory)))
 
 
 def strained(profile: Profile, strain: Strain, ms: float, kind: str) -> Profile:

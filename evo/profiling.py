@@ -31,6 +31,11 @@ class Row:
     resources: Resources
     energy_mj: float | None = None
 
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Fields that were measured; rates are the model's operations and bytes over a measured time."""
+        return ("ms", *(("energy_mj",) if self.energy_mj is not None else ()), *self.profile.measured)
+
 
 @dataclass(frozen=True)
 class Profiling:
@@ -106,7 +111,7 @@ def _row_json(row: Row) -> dict[str, Any]:
         "gflops": profile.gflops,
         "gbytes_per_s": profile.gbytes_per_s,
         "roofline_fraction": profile.roofline_fraction,
-        "measured": list(profile.measured),
+        "measured": list(row.measured),
         "counters": dict(profile.counters),
         "registers": resources.registers,
         "spills_bytes": resources.spills_bytes,

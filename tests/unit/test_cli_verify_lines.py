@@ -26,3 +26,10 @@ def test_further_sizes_are_told_where_there_are_some(checks: int) -> None:
     text = "\n".join(lines(result))
     assert f"verified at 1 tuned and {checks} further sizes, in 5 fresh processes" in text
     assert ("2 of the further sizes ran the evolved kernel" in text) is bool(checks)
+
+
+def test_no_fallback_is_told_of_where_there_was_none() -> None:
+    seen = tuple(Evaluation("d", f"n={n}", Status.OK) for n in range(3))
+    found = lines(Verification(CLAIM, DEVICE, Toolchain("", "", ""), replace(PROVEN, checks=seen), True))
+    assert "  all of the further sizes ran the evolved kernel" in found
+    assert not any("fallback" in line for line in found)
