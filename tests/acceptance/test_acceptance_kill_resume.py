@@ -29,7 +29,7 @@ BEFORE_KILL = 4
 @pytest.mark.parametrize("victim", ["run", "worker", "postgres"])
 def test_kill_and_resume(victim: str, program: Any, write_campaign: Callable[..., Path], tmp_path: Path) -> None:
     campaign = write_campaign(
-        "matmul", sizes=SMALL, check_sizes=CHECKS, budget={"evaluations": EVALUATIONS, "minutes": 3}
+        "matmul", sizes=SMALL, check_sizes=CHECKS, budget={"evaluations": EVALUATIONS, "minutes": 10}
     )
     run = program.start("run", campaign, log=tmp_path / "first.log")
     with KnowledgeBase.open(None, program.home) as base:

@@ -28,7 +28,7 @@ def matmul(inputs, sizes):
 def test_kill_and_resume_while_the_reference_is_awaited(
     program: Any, write_campaign: Callable[..., Path], tmp_path: Path
 ) -> None:
-    campaign = write_campaign("matmul", sizes=SIZES, check_sizes=CHECKS, budget={"evaluations": 8, "minutes": 3})
+    campaign = write_campaign("matmul", sizes=SIZES, check_sizes=CHECKS, budget={"evaluations": 8, "minutes": 10})
     (campaign.parent / "reference.py").write_text(REFERENCE)
     log = tmp_path / "first.log"
     run = program.start("run", campaign, log=log)
