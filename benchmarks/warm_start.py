@@ -12,7 +12,7 @@ What is in FOLDER already is not run again; with ``--seconds`` nothing is begun 
 - ``poison``: the same on histories whose times were dealt out at random, on this device or on another vendor's.
 
 A run has arrived when it measured a variant with 95% of the speed-up of the cold run's best. Searches time a variant
-once or a few times; so all variants that led their run for a while are timed again in one comparison in fresh
+once or a few times; so the first good variants of each run and its best are timed again in one comparison in fresh
 processes, interleaved with each other, and these figures decide (see ``warm_start_runs``). Where their intervals are
 wider than the 5% that are asked about, a second reading is given: the first variant whose interval reaches the goal. A
 kernel on which the cold run gains nothing beyond the interval has nothing to arrive at, and is listed apart.

@@ -62,7 +62,7 @@ def _first_batch(folder: Path, name: str) -> dict[str, Any] | None:
 
 
 def _pair(folder: Path, cold: str, warm: str, kernel: str, judge: str = "", seed: int = 1) -> dict[str, Any] | None:
-    """When a cold and a warm run arrived, and where both ended, by one comparison of all their leaders."""
+    """When a cold and a warm run arrived, and where both ended, by one comparison of the good ones of both."""
     runs, figures = (_read(folder, cold), _read(folder, warm)), _read(folder, judge or f"judged-{warm}")
     if runs[0] is None or runs[1] is None or figures is None:
         return None

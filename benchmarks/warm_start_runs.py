@@ -1,9 +1,9 @@
 """One campaign of the warm-start bench on a knowledge base of its own, and the final look at what several found.
 
 A search times each variant once or a few times, minutes apart: its own figures do not say which of two runs was first
-at 95% of some speed-up. So every variant that was the best of its run for a while is timed again in one comparison, in
-fresh processes, interleaved with the untransformed kernel and with all the others (``judged``). Only the counts of
-measurements come from the searches.
+at 95% of some speed-up. So the variants that led a run for a while, and the first ones that came near to its best, are
+timed again in one comparison, in fresh processes, interleaved with the untransformed kernel and with all the others
+(``judged``). Only the counts of measurements come from the searches.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ from evo.campaign import Campaign, Overrides, load_campaign
 from evo.engine import run_campaign
 from evo.progress import CampaignPhase, ProgressSnapshot, SilentObserver
 from evo.reading import open_baseline
-from evo.result import CampaignResult
+from evo.result import CampaignResult, HistoryPoint
 from evo.wire import build
 from genome.genes import Genome
 from genome.spec import ProblemSize
 from genome.variant import Variant
 from knowledge.store import KnowledgeBase
+
+NEAR = 0.7
+"""Variants from this part of their run's best are compared again: the search has timed them once."""
+FIRST = 6
+"""How many of them, the earliest ones, beside those that led."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,10 @@ def base_of(run: Path) -> Path:
 
 
 def judged(file: Path, size: dict[str, int], setting: Setting, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Speed-ups of all leaders of these runs in one comparison, by digest of the genome.
+    """Speed-ups of what these runs have kept, in one comparison, by digest of the genome.
 
     Returns:
-        ``{digest: {speedup, low, high}}``; a leader that failed its verification is left out.
+        ``{digest: {speedup, low, high}}``; a variant that failed its verification is left out.
     """
     genomes = {record["genome"]: Genome.from_json(record["genes"]) for run in runs for record in run["records"]}
     with home():
@@ -128,15 +133,15 @@ def at_size(file: Path, size: dict[str, int], seed: int, setting: Setting) -> Ca
 
 
 def _row(result: CampaignResult, base: KnowledgeBase) -> dict[str, Any]:
-    """What is kept of a run: its leaders in their order, with the fresh measurements up to each, and its end."""
+    """What is kept of a run: its first good variants, with the fresh measurements up to each, and its end."""
     outcomes = base.outcomes(result.campaign_id) if result.campaign_id is not None else []
-    genomes = {outcome.variant: outcome.genome for outcome in outcomes}
-    records, best = [], 1.0
-    for point in result.history:
-        if point.best > best and point.speedup is not None and point.variant in genomes:
-            best, genome = point.best, genomes[point.variant]
-            records.append({"evaluation": max(1, point.evaluation), "speedup": round(point.best, 3),
-                            "agent": point.agent, "genome": genome.digest(), "genes": genome.to_json()})  # fmt: skip
+    genomes = {outcome.variant: outcome.genome for outcome in outcomes if outcome.genome.genes}
+    kept = _worth_another_look([point for point in result.history if point.variant in genomes])
+    records = [
+        {"evaluation": max(1, point.evaluation), "speedup": round(point.speedup or 0.0, 3), "agent": point.agent,
+         "genome": genomes[point.variant].digest(), "genes": genomes[point.variant].to_json()}
+        for point in kept
+    ]  # fmt: skip
     final = result.comparison
     return {
         "device": result.device.name,
@@ -148,6 +153,21 @@ def _row(result: CampaignResult, base: KnowledgeBase) -> dict[str, Any]:
         "elapsed_s": round(result.elapsed_s, 1),
         "records": records,
     }
+
+
+def _worth_another_look(history: Sequence[HistoryPoint]) -> list[HistoryPoint]:
+    """Variants that led the run for a while, and the first that came near to its best; each where it was first seen."""
+    best = max((point.speedup or 0.0 for point in history), default=0.0)
+    found: dict[str, HistoryPoint] = {}
+    lead, near = 1.0, 0
+    for point in history:
+        speedup = point.speedup or 0.0
+        close = speedup >= NEAR * best and near < FIRST
+        if point.variant not in found and (speedup > lead or close):
+            found[point.variant] = point
+            near += close
+        lead = max(lead, speedup)
+    return list(found.values())
 
 
 @contextmanager
