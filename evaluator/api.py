@@ -200,3 +200,7 @@ class Evaluator(Protocol):
 
 class EvaluatorError(Exception):
     """The device, the baseline or the reference is unusable: an error for the user, with how to mend it."""
+
+
+class NotCompiled(EvaluatorError):
+    """The device's compiler does not take the untransformed kernel as it is printed."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from evaluator.api import EvaluatorError, Measured
+from evaluator.api import Compiled, EvaluatorError, Measured, NotCompiled
 from evaluator.inputs import fixed_inputs
 from evaluator.lane import Lane, Lost
 from evaluator.messages import Fatal, OpenJob, Outcome, Prepared, Setup
 from evaluator.proof import ask
+from evaluator.result import Status
 from evaluator.waiting import Say
 
 Answer = Outcome | Fatal | Lost
@@ -55,6 +56,14 @@ def open_baseline_on(lane: Lane, setup: Setup, baseline: Prepared, begin: Callab
     if not isinstance(answer, Outcome) or _failure(answer):
         raise EvaluatorError(_failure(answer))
     return Opened(answer, setup, (*notes, *answer.notes))
+
+
+def no_binary(refused: Compiled) -> EvaluatorError:
+    """Why there is no binary of the baseline. Only a compiler that refuses its text may take another form of it."""
+    if refused.status is Status.COMPILE_ERROR:
+        return NotCompiled(f"the untransformed kernel does not compile: {refused.message}")
+    ran = refused.status in (Status.TIMEOUT, Status.CRASH)
+    return EvaluatorError(f"the untransformed kernel {'cannot run' if ran else 'does not compile'}: {refused.message}")
 
 
 def _failure(answer: Answer) -> str:

@@ -21,7 +21,7 @@ from evaluator.drift import DriftWatch
 from evaluator.farm import CompilerFarm
 from evaluator.lane import Lane
 from evaluator.messages import FillJob, Prepared, RestoreJob, Setup, Work
-from evaluator.opening import open_baseline_on
+from evaluator.opening import no_binary, open_baseline_on
 from evaluator.oracle import Reference
 from evaluator.plan import tighter
 from evaluator.probe import peaks_of
@@ -150,8 +150,8 @@ class LocalEvaluator:
         began = time.monotonic()
         self.start()
         prepared = self._compile_now(baseline)
-        if isinstance(prepared, str):
-            raise EvaluatorError(f"the untransformed kernel does not compile: {prepared}")
+        if isinstance(prepared, Compiled):
+            raise no_binary(prepared)
         opened = open_baseline_on(self._desk.lane, self._setup, prepared, self._begin, say)
         measured, self._setup, self._notes = opened.measured, opened.setup, opened.notes
         self._baseline = measured.evaluations
@@ -210,9 +210,10 @@ class LocalEvaluator:
         while self._pending:
             self._pump(math.inf)
         start = self._compile_now(baseline)
-        if isinstance(start, str):
-            raise EvaluatorError(f"the untransformed kernel does not compile: {start}")
-        prepared = [self._compile_now(variant) for variant in champions]
+        if isinstance(start, Compiled):
+            raise no_binary(start)
+        compiled = [self._compile_now(variant) for variant in champions]
+        prepared = [found.message if isinstance(found, Compiled) else found for found in compiled]
         if self._on_gpu:
             self._desk.lane.stop()  # its buffers and copies may leave no room on the device, and the proof is alone
         greeting = [self._setup, RestoreJob(start, self._baseline)]
@@ -233,7 +234,7 @@ class LocalEvaluator:
         if not self._looks.counts or size is None or evaluation.profile is None or evaluation.fallback:
             return evaluation
         prepared = self._compile_now(variant)
-        if isinstance(prepared, str):
+        if isinstance(prepared, Compiled):
             return evaluation
         return self._looks.counted(evaluation, prepared, size, self._desk.lane.greeting)
 
@@ -272,7 +273,7 @@ class LocalEvaluator:
         if self._closed:
             raise EvaluatorError("this evaluator is closed")
 
-    def _compile_now(self, variant: Variant) -> Prepared | str:
+    def _compile_now(self, variant: Variant) -> Prepared | Compiled:
         """Compiles and waits: the binary, or why there is none. Other events stay queued."""
         if (known := self._binaries.known(variant.digest())) is not None:
             return known
@@ -281,7 +282,7 @@ class LocalEvaluator:
             for event in self._events:
                 if isinstance(event, Compiled) and event.ticket == PROOF_TICKET:
                     self._events.remove(event)
-                    return self._binaries.take(PROOF_TICKET) or event.message
+                    return self._binaries.take(PROOF_TICKET) or event
             self._pump(math.inf)
 
     def _pump(self, timeout_s: float) -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evaluator.api import Compiled, Evaluator, EvaluatorError, Measured
-from evaluator.result import Status
+from evaluator.api import EvaluatorError, Measured, NotCompiled
 from evaluator.waiting import Say, silent
 from evo.parts import Parts
 from evo.trial import try_variant
@@ -21,7 +20,6 @@ from genome.spec import ProblemSize, Reading
 from genome.variant import Rejection, Variant
 
 _NUMBER = 900_000  # of trials, above those of everything else
-_WAIT_S = 0.5
 _TEXT_ONLY = "only macros, block shape and options are tuned; please report this kernel"
 
 
@@ -54,7 +52,7 @@ def open_baseline(parts: Parts, tuned: Sequence[ProblemSize], say: Say = silent)
     baseline = _untouched(parts)
     try:
         measured = parts.evaluator.open(baseline, say)
-    except EvaluatorError as error:
+    except NotCompiled as error:
         return _open_parsed(parts, baseline, error, say)
     return Opened(_settled(parts, baseline, tuned), baseline, measured)
 
@@ -66,30 +64,22 @@ def _untouched(parts: Parts) -> Variant:
     return variant
 
 
-def _open_parsed(parts: Parts, text: Variant, error: EvaluatorError, say: Say) -> Opened:
+def _open_parsed(parts: Parts, text: Variant, error: NotCompiled, say: Say) -> Opened:
     """Opens the parsed form where the device's compiler cannot take the text in its language's words.
 
     Raises:
-        EvaluatorError: The one given, if the text does compile or the parsed form is the same text.
+        NotCompiled: The one given, if the parsed form is the same text.
+        EvaluatorError: If the parsed form cannot run either.
     """
     if parts.read_as is None:
         raise error
     parsed = parts.read_as(Reading.PARSED)
     baseline = _untouched(parsed)
-    if baseline.digest() == text.digest() or _compiles(parts.evaluator, text):
+    if baseline.digest() == text.digest():
         raise error
     measured = parts.evaluator.open(baseline, say)
     note = "the device's compiler does not take the kernel's own text: the baseline is its parsed form"
     return Opened(_noted(parsed, note), baseline, measured)
-
-
-def _compiles(evaluator: Evaluator, variant: Variant) -> bool:
-    evaluator.compile(_NUMBER, variant)
-    while True:
-        for event in evaluator.events(_WAIT_S):
-            if isinstance(event, Compiled) and event.ticket == _NUMBER:
-                evaluator.discard(_NUMBER)
-                return event.status is Status.OK
 
 
 def _settled(parts: Parts, baseline: Variant, tuned: Sequence[ProblemSize]) -> Parts:

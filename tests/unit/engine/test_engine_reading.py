@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.api import Compiled, EvaluatorError, Measured
+from evaluator.api import EvaluatorError, Measured, NotCompiled
 from evaluator.result import Status
 from evo.evolve import evolve
 from evo.parts import Parts
@@ -83,24 +83,21 @@ def test_text_that_the_language_cannot_say_leaves_the_parsed_form(bench: Any) ->
 
 
 def test_text_that_the_compiler_refuses_leaves_the_parsed_form(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluator = bench.evaluator()
+    evaluator, refusal = bench.evaluator(), EvaluatorError
     takes = evaluator.open
 
     def opens(baseline: Variant, say: Any) -> Measured:
         if not baseline.source.startswith("parsed"):
-            raise EvaluatorError("the untransformed kernel does not compile")
+            raise refusal("the untransformed kernel is refused")
         measured: Measured = takes(baseline, say)
         return measured
 
     monkeypatch.setattr(evaluator, "open", opens)
     parts = forms(bench, evaluator)
-    with pytest.raises(EvaluatorError, match="does not compile"):
-        open_baseline(parts, bench.sizes)  # the text compiles by itself: something else is wrong
+    with pytest.raises(EvaluatorError, match="is refused"):
+        open_baseline(parts, bench.sizes)  # for something else than its text
 
-    def refuses(ticket: int, variant: Variant) -> None:
-        evaluator.queue.append(Compiled(ticket, Status.COMPILE_ERROR, "no such type"))
-
-    monkeypatch.setattr(evaluator, "compile", refuses)
+    refusal = NotCompiled
     opened = open_baseline(parts, bench.sizes)
     assert opened.parts.reading is Reading.PARSED
     assert opened.baseline.source.startswith("parsed")

@@ -1,0 +1,25 @@
+"""What is said of a kernel that gives no binary, and whether another form of it may be tried."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaluator.api import Compiled, NotCompiled
+from evaluator.opening import no_binary
+from evaluator.result import Status
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "other_form"),
+    [
+        (Status.COMPILE_ERROR, "does not compile: why", True),
+        (Status.COMPILE_TIMEOUT, "does not compile: why", False),
+        (Status.LIMIT, "does not compile: why", False),
+        (Status.TIMEOUT, "cannot run: why", False),  # an endless loop would cost as much again
+        (Status.CRASH, "cannot run: why", False),
+    ],
+)
+def test_only_a_refused_text_is_tried_in_another_form(status: Status, text: str, other_form: bool) -> None:
+    error = no_binary(Compiled(1, status, "why"))
+    assert str(error) == f"the untransformed kernel {text}"
+    assert isinstance(error, NotCompiled) is other_form
