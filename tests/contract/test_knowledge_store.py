@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -388,40 +385,3 @@ def test_stats_count_by_kernel_and_device(start: Starter) -> None:
 def test_an_unknown_campaign_is_an_error(knowledge_base: KnowledgeBase) -> None:
     with pytest.raises((KeyError, KnowledgeError)):
         knowledge_base.reject(2**40, Rejection(Genome(), "no"), Lineage("memory"))
-
-
-WRITER = """
-import sys
-from evaluator.result import *; from genome.genes import *; from genome.variant import *
-from knowledge.records import *; from knowledge.store import KnowledgeBase
-base, digest, writer = KnowledgeBase.open(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-kernel = KernelRecord("shared " + digest, digest, "s", "e", (0.0,) * 20 + (3.0,), 1)
-device = DeviceInfo("opencl:0", "Fast CPU", "Someone", "x86-64", "cpu", 8, 2**34)
-campaign = base.start_campaign(CampaignRecord("w", kernel, device, Toolchain("p", "d", "c"), writer, "0"), False)
-for number in range(25):
-    genome = Genome((Gene.of("unroll", Site("k"), factor=number),))
-    variant = Variant("k", Target.OPENCL, f"v{number}", (), genome=genome, proposed=Genome(genome.genes * 2))
-    ms = 100.0 - number + writer
-    evaluation = Evaluation(variant.digest(), "N=1", Status.OK, timing=Timing((ms,), ms, ms, ms))
-    base.record(campaign, Outcome(variant, (evaluation,), (), Lineage("a", generation=number), 1.5))
-base.close()
-"""
-
-
-def test_four_writers_at_once_lose_and_double_nothing(knowledge_base: KnowledgeBase) -> None:
-    before, digest = knowledge_base.counts(), uuid.uuid4().hex[:16]
-    root = str(Path(__file__).resolve().parents[2])
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, knowledge_base.where, digest, str(number)],
-                         stderr=subprocess.PIPE, text=True, cwd=root)
-        for number in range(4)
-    ]  # fmt: skip
-    for writer in writers:
-        _, errors = writer.communicate(timeout=60)
-        assert writer.returncode == 0, errors
-    after = knowledge_base.counts()
-    grown = {name: after[name] - before[name] for name in after}
-    assert (grown["evaluations"], grown["variants"], grown["kernels"], grown["optima"]) == (100, 25, 1, 1)
-    # Each variant's time is the median over the four writers; the last one is the fastest.
-    (best,) = knowledge_base.best(f"shared {digest}")
-    assert best.best_ms == pytest.approx(76.0 + 1.5) and best.genome.genes[0].values["factor"] == 24
