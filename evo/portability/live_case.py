@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluator.backend import Peaks
 from evaluator.messages import Work
@@ -20,6 +22,7 @@ from knowledge.crossings import Crossing
 class _Found:
     """What is known of a genome on a device at a size: the newest word of everything."""
 
+    genome: Genome = field(default_factory=Genome)
     time_ms: float | None = None
     reason: str = ""
     low: float = 0.0
@@ -39,6 +42,24 @@ class _Device:
     repairs: dict[str, tuple[str, _Found]] = field(default_factory=dict)
     without: dict[tuple[str, Gene], _Found] = field(default_factory=dict)
     baseline_ms: list[float] = field(default_factory=list)
+
+    @property
+    def standard_ms(self) -> float:
+        """Time of the kernel as it is: the median over all comparisons."""
+        return float(np.median(self.baseline_ms))
+
+    @property
+    def shorter(self) -> dict[Genome, _Found]:
+        """Champions without a gene that ran, by what is left of them."""
+        return {
+            found.genome: found
+            for found in self.without.values()
+            if found.time_ms is not None and not found.left_out and found.genome.genes
+        }
+
+    def time_ms(self, found: _Found) -> float:
+        """A time as it would be beside the median of the kernel as it is: devices drift between comparisons."""
+        return self.standard_ms / found.speedup if found.speedup else float(found.time_ms or 0.0)
 
 
 def wanted_genomes(champions: Mapping[str, Genome]) -> tuple[Genome, ...]:
@@ -64,43 +85,71 @@ def live_case(
         champions: Genome of each device's champion.
         rows: What the base holds, the oldest first.
     """
-    known = {name: _device(name, size, [row for row in rows if row.hardware.name == name]) for name in devices}
-    genomes = wanted_genomes(champions)
+    known = [_device(name, size, [row for row in rows if row.hardware.name == name]) for name in devices]
+    carried = wanted_genomes(champions)
+    genomes = tuple(dict.fromkeys([*carried, *(genome for device in known for genome in device.shorter)]))
     numbers = {genome: number for number, genome in enumerate(genomes)}
     keys = list(dict.fromkeys(_key(gene) for genome in genomes for gene in genome.genes))
     names, domains, table = coded(keys, [_values(genome, keys) for genome in genomes])
-    times = np.full((len(genomes), len(devices)), np.nan)
-    reasons: dict[tuple[int, int], str] = {}
-    repairs: dict[tuple[int, int], Repair] = {}
-    waiting: set[tuple[int, int]] = set()
-    for place, name in enumerate(devices):
-        device = known[name]
-        for genome, variant in numbers.items():
-            found = device.tried.get(genome.digest())
-            if found is None:
-                waiting.add((variant, place))
-            elif found.time_ms is not None and not found.left_out:
-                times[variant, place] = found.time_ms
-            else:
-                reasons[variant, place] = found.reason or f"{_words(found.left_out)} does not apply there"
-                repair = _repair(found, device.repairs.get(genome.digest()))
-                if repair is not None:
-                    repairs[variant, place] = repair
-        if device.baseline_ms:
-            times[numbers[Genome()], place] = float(np.median(device.baseline_ms))
-    owners = tuple(numbers[champions[name]] if name in champions else None for name in devices)
+    columns = [_column(device, place, genomes, carried) for place, device in enumerate(known)]
+    owners = [champions.get(name) for name in devices]
+    own = [g and device.tried.get(g.digest()) for g, device in zip(owners, known, strict=True)]
     effects = [
         effect
-        for place, name in enumerate(devices)
-        for effect in _effects(known[name], place, names, [champions.get(name), *champions.values()])
+        for place, device in enumerate(known)
+        for effect in _effects(device, place, names, [owners[place], *champions.values()])
     ]
-    all_found = [found for device in known.values() for found in device.tried.values()]
-    own = [known[name].tried.get(champions[name].digest()) if name in champions else None for name in devices]
+    works = (found.work for device in known for found in device.tried.values())
     return Case(
-        kernel, size, tuple(known[name].place for name in devices), names, domains, table, times, owners, reasons,
-        repairs, frozenset(waiting), next((f.work for f in all_found if f.work), None), False, numbers[Genome()],
-        tuple(effects), shared_bytes=tuple(None if found is None else found.shared_bytes for found in own),
-    )  # fmt: skip
+        kernel,
+        size,
+        tuple(device.place for device in known),
+        names,
+        domains,
+        table,
+        np.stack([column.times_ms for column in columns], axis=1),
+        tuple(None if genome is None else numbers[genome] for genome in owners),
+        dict(ChainMap(*(column.reasons for column in columns))),
+        dict(ChainMap(*(column.repairs for column in columns))),
+        frozenset().union(*(column.waiting for column in columns)),
+        next((work for work in works if work), None),
+        complete=False,
+        baseline=numbers[Genome()],
+        effects=tuple(effects),
+        shared_bytes=tuple(found.shared_bytes if found else None for found in own),
+    )
+
+
+@dataclass
+class _Column:
+    """A device's times and gaps, by variant."""
+
+    times_ms: NDArray[np.float64]
+    reasons: dict[tuple[int, int], str] = field(default_factory=dict)
+    repairs: dict[tuple[int, int], Repair] = field(default_factory=dict)
+    waiting: set[tuple[int, int]] = field(default_factory=set)
+
+
+def _column(device: _Device, place: int, genomes: Sequence[Genome], carried: Sequence[Genome]) -> _Column:
+    """What is known of each genome on a device. Only those that are carried over wait there."""
+    column = _Column(np.full(len(genomes), np.nan))
+    for variant, genome in enumerate(genomes):
+        found = device.tried.get(genome.digest()) or device.shorter.get(genome)
+        if not genome.genes and device.baseline_ms:
+            column.times_ms[variant] = device.standard_ms
+        elif found is None:
+            if genome in carried:
+                column.waiting.add((variant, place))
+        elif found.time_ms is not None and not found.left_out:
+            column.times_ms[variant] = device.time_ms(found)
+        else:
+            gone = len(found.left_out)
+            words = "gene of it does not apply" if gone == 1 else "genes of it do not apply"
+            column.reasons[variant, place] = found.reason or f"{gone} {words} there"
+            repair = _repair(device, found, genome)
+            if repair is not None:
+                column.repairs[variant, place] = repair
+    return column
 
 
 def _device(name: str, size: str, rows: Sequence[Crossing]) -> _Device:
@@ -135,14 +184,14 @@ def _heard(found: _Found, row: Crossing) -> _Found:
     """After one more row of the same genome: a failure at any size, checked ones included, is one."""
     evaluation = row.evaluation
     if evaluation is None:
-        return _Found(reason=row.reason)
+        return _Found(row.genome, reason=row.reason)
     if evaluation.status is not Status.OK:
-        return _Found(reason=f"{evaluation.status.value}: {evaluation.message}")
+        return _Found(row.genome, reason=f"{evaluation.status.value}: {evaluation.message}")
     if row.check or evaluation.timing is None:
         return found
     timing, profile = evaluation.timing, evaluation.profile
     left_out = tuple(gene for gene in row.genome.genes if gene not in row.applied.genes)
-    now = _Found(timing.median_ms, left_out=left_out, shared_bytes=evaluation.resources.shared_bytes)
+    now = _Found(row.genome, timing.median_ms, left_out=left_out, shared_bytes=evaluation.resources.shared_bytes)
     if profile is not None and profile.bytes:
         now.work = Work(profile.flops, profile.bytes)
     if row.proven is not None:
@@ -151,13 +200,12 @@ def _heard(found: _Found, row: Crossing) -> _Found:
     return now
 
 
-def _repair(found: _Found, trimmed: tuple[str, _Found] | None) -> Repair | None:
+def _repair(device: _Device, found: _Found, genome: Genome) -> Repair | None:
     """What runs in place of a champion: the same with what applies of it, else the one that was trimmed."""
     if found.time_ms is not None:
-        return Repair(f"without {_words(found.left_out)}", found.time_ms)
-    if trimmed is not None and trimmed[1].time_ms is not None:
-        return Repair(trimmed[0], trimmed[1].time_ms)
-    return None
+        return Repair(f"without {_words(found.left_out)}", device.time_ms(found))
+    how, trimmed = device.repairs.get(genome.digest(), ("", _Found()))
+    return None if trimmed.time_ms is None else Repair(how, device.time_ms(trimmed))
 
 
 def _effects(device: _Device, place: int, names: Sequence[str], owners: Sequence[Genome | None]) -> list[Effect]:

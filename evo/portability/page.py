@@ -12,8 +12,9 @@ from evo.report.style import CSS
 
 _OWN = """
 h2.kernel { font-size: 20px; margin: 34px 0 14px; }
-.heat figure { max-width: 860px; }
-.heat img { min-width: 500px; }
+.heat figure { max-width: none; margin-bottom: 26px; }
+.many img { min-width: 520px; }
+.bars img { min-width: 440px; }
 th, td { vertical-align: middle; }
 .below { font-size: 13.5px; color: var(--muted); margin-top: 12px; }
 @media (max-width: 760px) {
@@ -61,11 +62,12 @@ _READING = (
 
 def _header(report: StudyReport) -> str:
     devices = dict.fromkeys(place.name for item in report.cases for place in item.case.places)
+    measured = {item.case.places[place].name for item in report.cases for place in item.case.measured}
     best = [item.single.pp for item in report.cases if item.single.pp is not None]
     hero = ""
     if len(report.cases) == 1 and best:
         hero = (f'<div class="hero"><strong>{best[0]:.2f}</strong><span>performance portability of the best single '
-                f"variant over {len(devices)} devices</span></div>")  # fmt: skip
+                f"variant over {len(measured)} device{'s' * (len(measured) != 1)}</span></div>")  # fmt: skip
     lead = f"{len(report.cases)} kernel{'s' * (len(report.cases) != 1)} on {', '.join(devices)}"
     return f"<header><h1>{text(report.name)}</h1>{hero}<p class='muted'>{text(lead)}</p></header>"
 
@@ -77,10 +79,14 @@ def _case(report: CaseReport, changes: str) -> Sequence[str]:
                    "in parentheses the nearest variant that can.")  # fmt: skip
     bars = picture(bars_png(report), f"Performance portability of each choice, {case.label}",
                    "Bars: performance portability over all devices. Marks: the least efficiency of all.")  # fmt: skip
+    width, wide = 260 + 100 * len(case.places), " many" * (len(case.places) > 3)
     matrix, *others = case_tables(report, changes, intervals=True)
     return (
         f'<h2 class="kernel">{text(case.label)}</h2>',
-        section("Champions on other devices", f'<div class="heat">{heat}{bars}</div>'),
+        section(
+            "Champions on other devices",
+            f'<div class="heat{wide}" style="max-width:{width}px">{heat}</div><div class="bars">{bars}</div>',
+        ),
         *(_section(part) for part in (matrix, *others)),
     )
 

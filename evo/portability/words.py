@@ -55,7 +55,7 @@ def matrix_table(report: CaseReport) -> Table:
     unmeasured = [place.name for number, place in enumerate(case.places) if number not in case.measured]
     gaps = [
         f"{_named(report, row)} on {heads[place]}: {cell.gap}"
-        + (f"; repaired by {cell.repair.how}: {cell.repaired:.2f}" if cell.repair and cell.repaired else "")
+        + (f"; repaired ({cell.repair.how}): {cell.repaired:.2f}" if cell.repair and cell.repaired else "")
         for row in (*report.rows, *report.others)
         for place, cell in enumerate(row.cells)
         if cell.gap
@@ -104,9 +104,8 @@ def genes_table(report: CaseReport, intervals: bool) -> Table:
         cells = [_effect_text(effects.get(place), intervals) for place in range(len(case.places))]
         owners = "".join(letters(case)[place] for place in gene.champions)
         rows.append((gene_text(case, gene.name, gene.value), owners, *cells, str(gene.verdict)))
-    signs = (
-        "95% bootstrap interval" if intervals else "+ helps and - costs beyond the 95% bootstrap interval, ~ neither"
-    )
+    interval = "95% bootstrap interval" if case.complete else "interval of both measurements"
+    signs = interval if intervals else f"+ helps and - costs beyond the {interval}, ~ neither"
     return Table("Genes of the champions elsewhere", ("gene", "of", *letters(case), "verdict"), tuple(rows), (
         f"times without over times with it; {signs}",
     ))  # fmt: skip
