@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ import yaml
 from click.testing import CliRunner
 
 from cli.main import app
+from knowledge import server
+from knowledge.pg_layout import prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -88,6 +91,8 @@ def runner_in(folder: Path) -> Iterator[Program]:
         if process.poll() is None:
             process.terminate()
             process.wait(120)
+    server.stop(home)
+    shutil.rmtree(prepare(home).home, ignore_errors=True)  # as root it lies outside of the test's folder
 
 
 CampaignWriter = Callable[..., Path]
