@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import app
+from evaluator.api import EvaluatorError
 from evo.campaign import Campaign, Overrides, load_campaign
 from evo.engine import run_campaign
 from evo.progress import StopRequest
@@ -23,8 +24,8 @@ from evo.result import CampaignResult, StopReason
 from evo.retune import Retune
 from evo.retune_campaigns import known_campaigns
 from evo.retune_check import Look
-from evo.retune_plan import Plan, plan_of
-from evo.retune_verdict import Figure, Verdict
+from evo.retune_plan import Case, Plan, plan_of
+from evo.retune_verdict import Figure, Verdict, worst
 from knowledge.store import KnowledgeBase
 
 PARAMS = {"bx": [16, 32, 64], "tile": [1, 2, 4]}
@@ -72,6 +73,12 @@ def site(tmp_path: Path, knowledge_base: KnowledgeBase) -> Site:
     return made
 
 
+@pytest.fixture
+def no_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves out the pictures of campaigns, where nobody looks at their files."""
+    monkeypatch.setattr("cli.retune.write_outputs", lambda *arguments: None)
+
+
 def champion(done: Result) -> dict[str, Any]:
     (found,) = json.loads(done.stdout)["champions"]
     return dict(found)
@@ -102,6 +109,7 @@ def test_a_champion_that_lost_is_mended_by_what_is_best_now(site: Site) -> None:
     assert site.retune().exit_code == 0  # it is the champion now
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_what_cannot_be_mended_is_told_once(site: Site) -> None:
     site.write({row: ms if row == FIRST else 3 * ms for row, ms in original().items()})
     done = site.retune("--csv", "--budget", "30")
@@ -142,6 +150,7 @@ def test_new_hardware_begins_with_the_nearest_devices_champion(tmp_path: Path, k
     assert found["now"]["sizes"][0]["best_ms"] == 0.5
 
 
+@pytest.mark.usefixtures("no_pages")
 def test_less_gain_on_new_hardware_is_made_up_for_by_any_proven_gain(site: Site) -> None:
     site.write({row: ms if row == FIRST else 3 * ms for row, ms in original().items()}, device="NVIDIA Two")
     done = site.retune("--json", "--budget", "30")
@@ -207,3 +216,25 @@ def test_an_interrupted_retune_goes_on_with_the_campaign_that_it_had_begun(
     assert third.interrupted and not third.findings
     (output / "retune.json").write_text("{}")
     assert site.retune("--resume").exit_code == 2
+
+
+def test_a_kernel_that_does_not_run_any_more_is_told_and_the_others_go_on(
+    site: Site, tmp_path: Path, knowledge_base: KnowledgeBase
+) -> None:
+    other = Site(tmp_path / "other", knowledge_base.where)
+    other.run()
+    plan = planned(knowledge_base, site)
+    both = replace(plan, cases=(*plan.cases, *planned(knowledge_base, other).cases))
+
+    def look(case: Case, *_: object) -> Look:
+        if case.campaign.name == site.kernel:
+            raise EvaluatorError("the kernel as it stands does not compile")
+        return Look(case.then)
+
+    def mend(campaign: Campaign, again: bool) -> CampaignResult:
+        raise AssertionError("nothing has lost")
+
+    work = Retune(both, site.folder / "again", 20, None, mend, lambda text: None, lambda: False, look)
+    failed, kept = work.run().findings
+    assert (failed.verdict, kept.verdict) == (Verdict.FAILED, Verdict.KEPT)
+    assert "does not compile" in failed.note and worst([failed, kept]) is Verdict.LOST
