@@ -61,7 +61,7 @@ def together(spaces: Collection[Mapping[str, Any]], budgets: Sequence[int]) -> d
 
 
 def peers(file: Path, spaces: Collection[str], budgets: Sequence[int]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Another tuner's figures by strategy and space; a strategy that lacks a space or a budget is left out.
+    """Another tuner's figures by strategy and space; a strategy that lacks a space is left out.
 
     Raises:
         KeyError, TypeError, ValueError: If the file holds something else.
@@ -70,12 +70,11 @@ def peers(file: Path, spaces: Collection[str], budgets: Sequence[int]) -> dict[s
     for run in json.loads(file.read_text())["runs"]:
         if run["space"] in spaces:
             runs.setdefault(run["strategy"], {}).setdefault(run["space"], []).append(run)
-    found = {}
-    for strategy, by_space in runs.items():
-        complete = all(str(b) in run["ratio"] for own in by_space.values() for run in own for b in budgets)
-        if complete and len(by_space) == len(spaces):
-            found[strategy] = {space: _peer(by_space[space], budgets) for space in by_space}
-    return found
+    return {
+        strategy: {space: _peer(found, budgets) for space, found in by_space.items()}
+        for strategy, by_space in runs.items()
+        if len(by_space) == len(spaces)
+    }
 
 
 def hindsight(strategies: Collection[Mapping[str, Mapping[str, Any]]], budgets: Sequence[int]) -> dict[str, Any]:
@@ -105,8 +104,8 @@ def paired(ours: Mapping[str, Any], against: Mapping[str, Any], budget: int) -> 
 
 
 def _peer(runs: Sequence[Mapping[str, Any]], budgets: Sequence[int]) -> dict[str, Any]:
-    ratios = [[WORST if run["ratio"][str(b)] is None else run["ratio"][str(b)] for run in runs] for b in budgets]
     curves = [_peer_curve(run, max(budgets)) for run in runs]
+    ratios = [[curve[budget - 1] for curve in curves] for budget in budgets]
     return {**at_budgets(ratios, budgets), "runs": len(runs), "curve": _rounded(np.median(curves, axis=0))}
 
 
