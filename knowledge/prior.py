@@ -62,16 +62,59 @@ def priors(
     asked = _Asked(encode.fingerprint(device), device_features(device), encode.toolchain_row(toolchain),
                    tuple(size.env for size in sizes))  # fmt: skip
     places = _places(connection, apart, asked, PLACES * limit)
-    found: list[Prior] = []
     queries = (optima_at(), proofs()) if places else ()
     rows = [row for query in queries for row in connection.execute(query, place_values(places))]
-    for row in rows:
-        prior = _prior(row, asked, apart[row.kernel_id])
+    scale = _Scale(asked, apart)
+    found: dict[str, Prior] = {}
+    for row in sorted(rows, key=scale.order):
+        prior = _prior(row, scale) if row.genome not in found else None
         if prior is not None:
-            found.append(prior)
-    found.sort(key=_order)
-    unique = {prior.genome.digest(): prior for prior in reversed(found)}
-    return tuple(sorted(unique.values(), key=_order))[:limit]
+            found[row.genome] = prior
+        if len(found) == limit:
+            break
+    return tuple(found.values())
+
+
+@dataclass(frozen=True)
+class _Far:
+    """How far a row is from what is asked, part by part; see ``priors``."""
+
+    size: float
+    device: float
+    kernel: float
+    other_tools: bool
+
+    @property
+    def total(self) -> float:
+        tools = OTHER_TOOLCHAIN if self.other_tools else 0.0
+        return self.size + self.device + _kernel_part(self.kernel) + tools
+
+
+class _Scale:
+    """Tells how far rows are; many of them share a size or a device, which is compared once."""
+
+    def __init__(self, asked: _Asked, kernels: Mapping[int, float]) -> None:
+        """``kernels``: by id, their distance."""
+        self._asked, self._kernels = asked, kernels
+        self._sizes: dict[str, float] = {}
+        self._devices: dict[str, float] = {asked.fingerprint: 0.0}
+
+    def far(self, row: Row[Any]) -> _Far:
+        """Of an optimum or a proof."""
+        size = self._sizes.get(row.label)
+        if size is None:
+            size = self._sizes[row.label] = nearest_size(decode.sizes(row.sizes), self._asked.sizes)
+        device = self._devices.get(row.fingerprint)
+        if device is None:
+            device = OTHER_DEVICE + vector_distance(self._asked.device, row.device_features)
+            self._devices[row.fingerprint] = device
+        tools = {"platform": row.platform, "driver": row.driver, "compiler": row.compiler}
+        other_tools = row.fingerprint == self._asked.fingerprint and tools != self._asked.toolchain
+        return _Far(size, device, self._kernels[row.kernel_id], other_tools)
+
+    def order(self, row: Row[Any]) -> tuple[float, bool, float, str]:
+        """The nearest first; of those at one distance proofs, then the largest gain."""
+        return self.far(row).total, row.proven_speedup is None, -(_gain(row) or 0.0), row.variant
 
 
 def _places(connection: Connection, apart: Mapping[int, float], asked: _Asked, limit: int) -> list[Place]:
@@ -186,32 +229,27 @@ def _neighbours(connection: Connection, kernel: KernelRecord, limit: int) -> lis
     return exact + others[:limit]
 
 
-def _prior(row: Row[Any], asked: _Asked, apart: float) -> Prior | None:
-    genome = decode.genome(row.genes)
-    searched = decode.log_ratio(row.baseline_ms, row.best_ms)
-    gain = searched if row.proven_speedup is None else decode.log_ratio(row.proven_speedup, 1.0)
+def _gain(row: Row[Any]) -> float | None:
+    """log2 of the speed-up, the proven one where there is one; None if it is no number."""
+    if row.proven_speedup is not None:
+        return decode.log_ratio(row.proven_speedup, 1.0)
+    return decode.log_ratio(row.baseline_ms, row.best_ms)
+
+
+def _prior(row: Row[Any], scale: _Scale) -> Prior | None:
+    genome, gain = decode.genome(row.genes), _gain(row)
     if genome is None or not genome.genes or gain is None:
         return None
-    made_with = Toolchain(row.platform, row.driver, row.compiler)
-    same_device = row.fingerprint == asked.fingerprint
-    scale = nearest_size(decode.sizes(row.sizes), asked.sizes)
-    devices = 0.0 if same_device else OTHER_DEVICE + vector_distance(asked.device, row.device_features)
-    kernels = _kernel_part(apart)
-    other_tools = same_device and encode.toolchain_row(made_with) != asked.toolchain
-    what = f"a similar kernel, {row.kernel} (distance {apart:.2f})," if apart else "the same kernel"
-    where = "this device" if same_device else row.device
-    tools = " with another toolchain" if other_tools else ""
+    far = scale.far(row)
+    what = f"a similar kernel, {row.kernel} (distance {far.kernel:.2f})," if far.kernel else "the same kernel"
+    where = "this device" if not far.device else row.device
+    tools = " with another toolchain" if far.other_tools else ""
     return Prior(
-        genome, row.kernel, row.kernel_digest, row.device, made_with.label, row.label, row.best_ms, row.baseline_ms,
-        2.0**gain, row.variant, scale + devices + kernels + (OTHER_TOOLCHAIN if other_tools else 0.0),
+        genome, row.kernel, row.kernel_digest, row.device, Toolchain(row.platform, row.driver, row.compiler).label,
+        row.label, row.best_ms, row.baseline_ms, 2.0**gain, row.variant, far.total,
         f"{what} on {where}{tools} at {row.label}: {_figure(row, gain)}", row.agent, row.updated_at.isoformat(),
-        promise=gain * carried_over(apart, devices, scale), proven=row.proven_speedup is not None,
+        promise=gain * carried_over(far.kernel, far.device, far.size), proven=row.proven_speedup is not None,
     )  # fmt: skip
-
-
-def _order(prior: Prior) -> tuple[float, bool, float, str]:
-    """The nearest first; of those at one distance proofs, then the largest gain."""
-    return prior.distance, not prior.proven, -prior.speedup, prior.variant
 
 
 def _figure(row: Row[Any], gain: float) -> str:

@@ -61,7 +61,8 @@ def optima(condition: ColumnElement[bool], start: FromClause = schema.optimum) -
             hardware.c.features.label("device_features"), toolchain.c.platform, toolchain.c.driver,
             toolchain.c.compiler, schema.problem.c.label, schema.problem.c["values"].label("sizes"),
             schema.variant.c.digest.label("variant"), schema.variant.c.source, schema.variant.c.target,
-            schema.variant.c.options, schema.genome.c.genes, schema.campaign.c.name.label("campaign"),
+            schema.variant.c.options, schema.genome.c.genes, schema.genome.c.digest.label("genome"),
+            schema.campaign.c.name.label("campaign"),
         )
         .select_from(start)
         .join(schema.kernel, schema.kernel.c.id == optimum.c.kernel_id)
@@ -169,7 +170,8 @@ def proofs() -> Select[Any]:
             kernel.c.digest.label("kernel_digest"), hardware.c.name.label("device"), hardware.c.fingerprint,
             hardware.c.features.label("device_features"), toolchain.c.platform, toolchain.c.driver,
             toolchain.c.compiler, schema.problem.c.label, schema.problem.c["values"].label("sizes"),
-            schema.variant.c.digest.label("variant"), schema.genome.c.genes, birth.c.agent,
+            schema.variant.c.digest.label("variant"), schema.genome.c.genes, schema.genome.c.digest.label("genome"),
+            birth.c.agent,
         )
         .join(kernel, kernel.c.id == ranked.c.kernel_id)
         .join(hardware, hardware.c.id == ranked.c.hardware_id)
