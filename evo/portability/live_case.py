@@ -86,12 +86,12 @@ def live_case(
         rows: What the base holds, the oldest first.
     """
     known = [_device(name, size, [row for row in rows if row.hardware.name == name]) for name in devices]
-    carried = wanted_genomes(champions)
-    genomes = tuple(dict.fromkeys([*carried, *(genome for device in known for genome in device.shorter)]))
+    shorter = (genome for device in known for genome in device.shorter)
+    genomes = tuple(dict.fromkeys([*wanted_genomes(champions), *shorter]))
     numbers = {genome: number for number, genome in enumerate(genomes)}
     keys = list(dict.fromkeys(_key(gene) for genome in genomes for gene in genome.genes))
     names, domains, table = coded(keys, [_values(genome, keys) for genome in genomes])
-    columns = [_column(device, place, genomes, carried) for place, device in enumerate(known)]
+    columns = [_column(device, place, genomes) for place, device in enumerate(known)]
     owners = [champions.get(name) for name in devices]
     own = [g and device.tried.get(g.digest()) for g, device in zip(owners, known, strict=True)]
     effects = [
@@ -130,16 +130,15 @@ class _Column:
     waiting: set[tuple[int, int]] = field(default_factory=set)
 
 
-def _column(device: _Device, place: int, genomes: Sequence[Genome], carried: Sequence[Genome]) -> _Column:
-    """What is known of each genome on a device. Only those that are carried over wait there."""
+def _column(device: _Device, place: int, genomes: Sequence[Genome]) -> _Column:
+    """What is known of each genome on a device."""
     column = _Column(np.full(len(genomes), np.nan))
     for variant, genome in enumerate(genomes):
         found = device.tried.get(genome.digest()) or device.shorter.get(genome)
         if not genome.genes and device.baseline_ms:
             column.times_ms[variant] = device.standard_ms
         elif found is None:
-            if genome in carried:
-                column.waiting.add((variant, place))
+            column.waiting.add((variant, place))
         elif found.time_ms is not None and not found.left_out:
             column.times_ms[variant] = device.time_ms(found)
         else:

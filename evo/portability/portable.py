@@ -62,11 +62,14 @@ class Portable:
 def most_portable(case: Case, seed: int) -> Portable:
     """The variant of largest performance portability, by application efficiency.
 
-    Where the table is complete, all of it is compared as well: the search is then only a check of itself.
+    Where the table is complete, all of it is compared as well: the search is then only a check of itself. Variants
+    that nobody has tried on one of the measured devices do not take part, unless that is all there are.
     """
     efficiency = application_efficiency(case.times_ms[:, list(case.measured)])
     seen, front = nsga2(case, efficiency, np.random.default_rng([seed, len(case.times_ms)]))
-    found = best_of(efficiency, np.array(sorted(seen)))
+    untold = {variant for variant, place in case.waiting if place in case.measured}
+    looked = sorted(seen - untold) or sorted(seen)
+    found = best_of(efficiency, np.array(looked))
     chosen = best_of(efficiency, np.arange(len(efficiency))) if case.complete else found
     return Portable(chosen, found, len(seen), tuple(sorted(front)), case.complete)
 

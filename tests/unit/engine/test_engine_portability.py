@@ -244,6 +244,21 @@ def test_effects_of_genes_are_those_of_leaving_them_out(
         assert effect.low < effect.factor < effect.high
 
 
+def test_the_best_single_variant_is_one_that_was_tried_everywhere(
+    bench: Any, study: Study, knowledge_base: KnowledgeBase
+) -> None:
+    first, second = cpu(bench, knowledge_base), gpu(bench, knowledge_base)
+    for machine in (first, second, first):
+        cases, _ = machine.study(study)
+    case = cases[0]
+    single = rows_of(case)["best single variant"]
+    known = ~np.isnan(case.times_ms).any(axis=1)
+    efficiency = np.nanmin(case.times_ms, axis=0) / case.times_ms
+    best = max(2 / (1 / row).sum() for row in efficiency[known])
+    assert single.pp == pytest.approx(best)
+    assert not any(cell.waiting for cell in single.cells)
+
+
 def test_two_bases_that_are_joined_fill_each_others_cells(
     bench: Any, study: Study, knowledge_base: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
