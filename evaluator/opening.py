@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import disk_usage
 
 from evaluator.api import Compiled, EvaluatorError, Measured, NotCompiled
 from evaluator.inputs import fixed_inputs
@@ -14,6 +17,8 @@ from evaluator.result import Status
 from evaluator.waiting import Say
 
 Answer = Outcome | Fatal | Lost
+
+_ROOM = 1 << 20  # bytes of disk that any compilation needs
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,18 @@ def open_baseline_on(lane: Lane, setup: Setup, baseline: Prepared, begin: Callab
     return Opened(answer, setup, (*notes, *answer.notes))
 
 
-def no_binary(refused: Compiled) -> EvaluatorError:
-    """Why there is no binary of the baseline. Only a compiler that refuses its text may take another form of it."""
+def no_binary(refused: Compiled, cache: Path) -> EvaluatorError:
+    """Why there is no binary of the baseline. Only a compiler that refuses its text may take another form of it.
+
+    Args:
+        refused: What the compiler said.
+        cache: The folder that it writes into.
+    """
+    with suppress(OSError):
+        if disk_usage(cache).free < _ROOM:
+            return EvaluatorError(
+                f"the compiler has no room in {cache}: set XDG_CACHE_HOME to a folder with more ({refused.message})"
+            )
     if refused.status is Status.COMPILE_ERROR:
         return NotCompiled(f"the untransformed kernel does not compile: {refused.message}")
     ran = refused.status in (Status.TIMEOUT, Status.CRASH)

@@ -151,7 +151,7 @@ class LocalEvaluator:
         self.start()
         prepared = self._compile_now(baseline)
         if isinstance(prepared, Compiled):
-            raise no_binary(prepared)
+            raise no_binary(prepared, self._settings.cache_dir)
         opened = open_baseline_on(self._desk.lane, self._setup, prepared, self._begin, say)
         measured, self._setup, self._notes = opened.measured, opened.setup, opened.notes
         self._baseline = measured.evaluations
@@ -211,7 +211,7 @@ class LocalEvaluator:
             self._pump(math.inf)
         start = self._compile_now(baseline)
         if isinstance(start, Compiled):
-            raise no_binary(start)
+            raise no_binary(start, self._settings.cache_dir)
         compiled = [self._compile_now(variant) for variant in champions]
         prepared = [found.message if isinstance(found, Compiled) else found for found in compiled]
         if self._on_gpu:

@@ -26,7 +26,7 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     """Writes the file so that a reader (or a crash) never sees half of it. Makes its folder.
 
     Raises:
-        OSError: If the folder or the file cannot be written; an old file of that name is then still there.
+        OSError: If the folder or the file cannot be written, with the file's name; an old one is then still there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
@@ -39,6 +39,9 @@ def write_atomic(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+    except OSError as error:  # of a file handle, which has no name: a full disk, say
+        temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
