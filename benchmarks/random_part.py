@@ -122,7 +122,7 @@ def run_part(ask: Ask) -> Found:
     spec = about.spec
     settings = EvaluatorSettings(
         cache_dir=Path(ask.cache), compilers=ask.compilers, min_samples=1, max_samples=1, sample_budget_s=0.0,
-        repeats=2, retime_every=1 << 30, cutoff=1e9,
+        repeats=2, retime_every=1 << 30, cutoff=1e9, impossible_margin=0.0,
     )  # fmt: skip
     with LocalEvaluator(spec, ask.device, settings, about.reference, about.seed) as evaluator:
         baseline = lower(spec, Genome(), transforms(), evaluator.target, evaluator.limits)

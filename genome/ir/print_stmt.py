@@ -30,11 +30,12 @@ from genome.ir.stmt import (
     VectorLoad,
     VectorStore,
 )  # fmt: skip
-from genome.ir.type_sizes import SHARED_ALIGNMENT
+from genome.ir.type_sizes import SHARED_ALIGNMENT, size_of
 from genome.ir.types import infer
 from genome.variant import Target
 
 INDENT = "    "
+_OPENCL_BYTES = 32
 
 _CUDA_VECTORS: Mapping[str, tuple[str, int]] = {
     "float": ("float", 4), "int": ("int", 4), "unsigned int": ("uint", 4), "double": ("double", 2),
@@ -186,9 +187,13 @@ class StmtPrinter:
         if element in HALVES:
             lines, parts = load_halves(self.expr, stmt, element, self.wide, self.spaces.get(stmt.source.array, ""))
         elif self.opencl:
-            name = opencl_type(element)
-            lines = [f"    const {name}{width} {self.wide} = vload{width}(0, &{self.expr.text(stmt.source)});"]
-            parts = [f"{self.wide}.s{LANES[lane]}" for lane in range(width)]
+            vector, group = _opencl_vector(element, width)
+            lines, parts = [], []
+            for number in range(width // group):
+                name = f"{self.wide}{number}" if width > group else self.wide
+                source = self.expr.text(_shift(stmt.source, number * group))
+                lines.append(f"    const {vector} {name} = vload{group}(0, &{source});")
+                parts += [f"{name}.s{LANES[lane]}" for lane in range(group)]
         elif element in ("unsigned char", "signed char"):
             lines, parts = self._load_bytes(stmt, element)
         else:
@@ -214,21 +219,31 @@ class StmtPrinter:
         if element in HALVES:
             return store_halves(self.expr, stmt, element, self.spaces.get(stmt.target.array, ""))
         values = [self.expr.text(value) for value in stmt.values]
-        if self.opencl:
-            vector = f"{opencl_type(element)}{width}"
-            return [f"vstore{width}(({vector})({', '.join(values)}), 0, &{self.expr.text(stmt.target)});"]
-        vector, group = _cuda_vector(element, width)
+        vector, group = (_opencl_vector if self.opencl else _cuda_vector)(element, width)
         lines = []
         for number in range(width // group):
             target = self.expr.text(_shift(stmt.target, number * group))
             lane = ", ".join(values[number * group : (number + 1) * group])
-            lines.append(f"*({vector}*)&{target} = make_{vector}({lane});")
+            stored = f"vstore{group}(({vector})({lane}), 0, &{target});"
+            lines.append(stored if self.opencl else f"*({vector}*)&{target} = make_{vector}({lane});")
         return lines
 
 
 def _leaves_first(stmt: If) -> bool:
     """``if (c) { ...; break; } else ...``: needs no else."""
     return bool(stmt.then and stmt.orelse) and isinstance(stmt.then[-1], Break)
+
+
+def _opencl_vector(element: str, width: int) -> tuple[str, int]:
+    """(OpenCL C vector type, its lanes): the widest one of up to 32 bytes.
+
+    A call that returns 64 bytes is made in one way by code for AVX-512 and in another by code without. PoCL 3.0 mixes
+    the two on some processors of that kind: the upper half of what ``vload16`` gave was lost.
+    """
+    lanes = width
+    while lanes * size_of(element) > _OPENCL_BYTES:
+        lanes //= 2
+    return f"{opencl_type(element)}{lanes}", lanes
 
 
 def _cuda_vector(element: str, width: int) -> tuple[str, int]:
