@@ -38,7 +38,7 @@ from typing import Any
 
 from running import machine
 from search_figures import figures, hindsight, paired, peers, together
-from search_runs import AGENTS, MISLEADING, Run, Task, keep, kept, named, one, relatives
+from search_runs import AGENTS, DEFAULT, MISLEADING, Run, Task, keep, kept, named, one, relatives
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -109,7 +109,7 @@ def planned(options: argparse.Namespace, evaluations: int) -> list[Task]:
     files = sorted(f for f in options.spaces.iterdir() if ".json" in f.suffixes and f.name != "index.json")
     wanted, warm = listed(options.names), bool(options.warm or options.mislead)
     siblings = relatives(files, options.mislead) if warm else {}
-    agents = tuple(listed(options.agents) or AGENTS) if options.blind or options.agents else ()
+    agents = tuple(listed(options.agents) or DEFAULT) if options.blind or options.agents else ()
     return [
         Task(file, seed, evaluations, siblings.get(file, ()), options.mislead, agents)
         for file in files

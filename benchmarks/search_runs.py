@@ -19,15 +19,21 @@ from evo.engine import evolve
 from evo.memory import NoMemory
 from evo.progress import SilentObserver
 from evo.recorded import SIZE
-from evo.wire_replay import BLIND, assemble_replay
+from evo.wire_replay import BLIND as PROPOSING
+from evo.wire_replay import assemble_replay
+from operators.base import Agent
+from operators.crossover import Crossover
+from operators.local_search import LocalSearch
 
 WORST = 1000.0
 """What counts where nothing has run yet."""
 MISLEADING = ("permuted", "reversed", "foreign")
 """Histories that tell something else than the truth: times of the other devices dealt out anew, the slowest as the
 fastest, and those of devices of another vendor alone."""
+BLIND: tuple[Agent, ...] = (*PROPOSING, Crossover(), LocalSearch())
 AGENTS = tuple(agent.name for agent in BLIND)
-"""Who can search where no model does."""
+"""Who can search where no model does: those who do, and others of the campaigns on kernels."""
+DEFAULT = tuple(agent.name for agent in PROPOSING)
 
 
 @dataclass(frozen=True)

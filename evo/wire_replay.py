@@ -25,8 +25,6 @@ from knowledge.spooled import PATIENCE_S, SpooledBase
 from knowledge.store import KnowledgeBase
 from operators.base import Agent
 from operators.computation import Computation
-from operators.crossover import Crossover
-from operators.local_search import LocalSearch
 from operators.model_search import ModelSearch
 from operators.recall import Recall
 
@@ -35,8 +33,10 @@ COVERED = 0.5
 MOST_SIBLINGS = 6
 """Devices and sizes that a search learns from, those that know most first."""
 
-BLIND: tuple[Agent, ...] = (Computation(), Recall(), Crossover(), LocalSearch())
-"""Who proposes where no model does: uniform moves, crossover, and steps of one parameter."""
+BLIND: tuple[Agent, ...] = (Computation(), Recall())
+"""Who proposes where no model does: uniform moves. Crossover and steps of one parameter, which kernels have beside
+them, only delayed them on recorded spaces (docs/guide/search-efficiency.md).
+"""
 
 
 @contextmanager
