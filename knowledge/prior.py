@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, select
+from sqlalchemy import Connection, Row, and_, func, select, text
 
 from evaluator.result import DeviceInfo, Toolchain
 from genome.spec import ProblemSize
@@ -27,6 +27,8 @@ NEIGHBOURS = 8
 """Similar kernels that are looked at."""
 PLACES = 2
 """Optima that are looked at for each prior that is wanted: some are baselines, and a proof may replace them."""
+_AS_WRITTEN = text("SELECT set_config('join_collapse_limit', '1', true)")
+"""For the rest of the transaction Postgres joins in the order of the query, which it would take longer to find."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def priors(
     asked = _Asked(encode.fingerprint(device), device_features(device), encode.toolchain_row(toolchain),
                    tuple(size.env for size in sizes))  # fmt: skip
     places = _places(connection, apart, asked, PLACES * limit)
+    connection.execute(_AS_WRITTEN)
     queries = (optima_at(), proofs()) if places else ()
     rows = [row for query in queries for row in connection.execute(query, place_values(places))]
     scale = _Scale(asked, apart)

@@ -144,7 +144,7 @@ campaign = Table(
     Column("summary", JSONB(none_as_null=True)),
     _created(),
     Column("finished_at", DateTime(timezone=True)),
-    Index(None, "kernel_id", "hardware_id"),
+    Index(None, "kernel_id", "hardware_id", "toolchain_id"),
 )
 
 genome = Table(
@@ -191,7 +191,7 @@ lineage = Table(
     Column("cached", Boolean, nullable=False),
     _created(),
     UniqueConstraint("campaign_id", "ordinal", "variant_id"),
-    Index(None, "variant_id"),
+    Index(None, "variant_id", "campaign_id"),
     Index(None, "genome_id"),
     Index(None, "proposed_id"),
 )

@@ -1,4 +1,4 @@
-"""What refers to a genome or to a size is found without a scan, when campaigns are deleted and priors looked up."""
+"""What refers to a genome, a size or a variant is found at once, when campaigns are deleted and priors looked up."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ _INDEXES = (
     "CREATE INDEX ix_rejection_genome_id ON rejection (genome_id)",
     "CREATE INDEX ix_optimum_genome_id ON optimum (genome_id)",
     "CREATE INDEX ix_optimum_problem_id ON optimum (problem_id)",
+    "CREATE INDEX ix_lineage_variant_id_campaign_id ON lineage (variant_id, campaign_id)",
+    "DROP INDEX ix_lineage_variant_id",
+    "CREATE INDEX ix_campaign_kernel_id_hardware_id_toolchain_id ON campaign (kernel_id, hardware_id, toolchain_id)",
+    "DROP INDEX ix_campaign_kernel_id_hardware_id",
 )
 
 
