@@ -12,6 +12,9 @@ from evo.campaign import Campaign, CampaignError, EntriesCampaign, Overrides, lo
 from evo.plugins import transforms
 from evo.report.files import check_folder
 
+ALLOW_CODE = click.option("--allow-code", type=click.Path(path_type=Path), multiple=True, metavar="PATH",
+                          help="Folder outside of the campaign's own whose reference may run.")  # fmt: skip
+
 
 @click.command()
 @click.argument("campaign", type=click.Path(path_type=Path))
@@ -23,6 +26,7 @@ from evo.report.files import check_folder
 @click.option("--json", "as_json", is_flag=True, help="Print best.json, and nothing else, on stdout.")
 @click.option("--output", type=click.Path(path_type=Path), help="Folder for the results.")
 @click.option("--knowledge", help="auto, none, or postgresql+psycopg://user@host/base.")
+@ALLOW_CODE
 def run(
     campaign: Path,
     device: str | None,
@@ -33,9 +37,11 @@ def run(
     as_json: bool,
     output: Path | None,
     knowledge: str | None,
+    allow_code: tuple[Path, ...],
 ) -> None:
     """Evolves the kernel (or the entries) of the CAMPAIGN file within its budget."""
-    plan = load_plan(campaign, Overrides(device, evaluations, minutes, seed, output, knowledge), transforms())
+    overrides = Overrides(device, evaluations, minutes, seed, output, knowledge, allow_code)
+    plan = load_plan(campaign, overrides, transforms())
     _check(plan, campaign, resume, "--output" if output else f"{campaign}: output")
     from cli.evolving import carry_out  # models, plots and database load for seconds: mistakes are told before
 

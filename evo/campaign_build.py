@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from evaluator.oracle import Reference
@@ -59,7 +60,7 @@ def build_campaign(
         path=document.path,
         spec=spec,
         output=output,
-        reference=_reference(model, document),
+        reference=_reference(model, document, overrides.allow_code),
         device=device,
         budget=Budget(
             overrides.evaluations or model.budget.evaluations,
@@ -185,13 +186,13 @@ def _limits(model: CampaignModel) -> DeviceLimits | None:
     )
 
 
-def _reference(model: CampaignModel, document: Document) -> Reference | None:
+def _reference(model: CampaignModel, document: Document, allowed: Sequence[Path]) -> Reference | None:
     if model.reference is None:
         return None
     function, checker = model.reference.function, model.reference.checker
     if (function is None) == (checker is None):
         raise document.error(("reference",), "expected `file.py:function`, `{checker: file.py:function}` or none")
-    path, name = find_function(document, checker or function or "", ("reference",))
+    path, name = find_function(document, checker or function or "", ("reference",), allowed)
     return Reference(str(path), name, "checker" if checker else "numpy")
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from evo.campaign_yaml import Document, FieldPath, Place
 from evo.kernel_text import kernel_text
 from evo.nearest import nearest
+
+ALLOW_VARIABLE = "EVO_TUNE_ALLOW_CODE"
+"""Environment variable with folders whose code campaigns may run, divided as ``PATH`` is."""
 
 
 def read_source(document: Document, name: str) -> tuple[Path, str]:
@@ -37,16 +41,20 @@ def included_folders(document: Document, names: list[str]) -> tuple[str, ...]:
     return tuple(folders)
 
 
-def find_function(document: Document, text: str, where: FieldPath) -> tuple[Path, str]:
+def find_function(document: Document, text: str, where: FieldPath, allowed: Sequence[Path] = ()) -> tuple[Path, str]:
     """Path and name of ``file.py:function``; the file is parsed, not executed.
 
+    It will be executed later, so it must lie in the campaign's own folder, or in one of those that the user allows:
+    a campaign that somebody sent must not run what else lies on the machine.
+
     Raises:
-        CampaignError: If the file or the function is not there.
+        CampaignError: If the file or the function is not there, or its code is not allowed.
     """
     file, separator, name = text.rpartition(":")
     if not separator or not file or not name.isidentifier():
         raise document.error(where, f"expected `file.py:function`, got '{text}'")
     path = existing_file(document, file, where)
+    _check_allowed(document, path, where, allowed)
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except SyntaxError as error:
@@ -57,6 +65,18 @@ def find_function(document: Document, text: str, where: FieldPath) -> tuple[Path
     if name not in functions:
         raise document.error(where, f"{path} has no function '{name}'; {nearest(name, functions)}")
     return path, name
+
+
+def _check_allowed(document: Document, path: Path, where: FieldPath, allowed: Sequence[Path]) -> None:
+    named = (Path(text) for text in os.environ.get(ALLOW_VARIABLE, "").split(os.pathsep) if text)
+    places = [place.resolve() for place in (document.path.parent, *allowed, *named)]
+    real = path.resolve()  # a link does not lead out of the folder
+    if not any(real.is_relative_to(place) for place in places):
+        raise document.error(
+            where,
+            f"{real} lies outside of the campaign's folder, and its code would run; copy it there, or allow it with "
+            f"`--allow-code {real.parent}` (or ${ALLOW_VARIABLE})",
+        )
 
 
 def check_output(folder: Path, place: Place) -> None:

@@ -126,6 +126,7 @@ class Overrides:
     Attributes:
         output: Relative to the working folder, not to the campaign file.
         knowledge: ``auto``, ``none`` or a URL.
+        allow_code: Folders or files beside the campaign's own folder whose code it may run.
     """
 
     device: str | None = None
@@ -134,3 +135,4 @@ class Overrides:
     seed: int | None = None
     output: Path | None = None
     knowledge: str | None = None
+    allow_code: tuple[Path, ...] = ()

@@ -71,7 +71,9 @@ def tune(
     """
     try:
         file = campaign_file(kernel, spec, reference, entry, output)
-        overrides = Overrides(device, evaluations, minutes, seed, Path(output) if output else None, knowledge)
+        allowed = (Path(reference.rpartition(":")[0]),) if isinstance(reference, str) else ()  # the caller names it
+        folder = Path(output) if output else None
+        overrides = Overrides(device, evaluations, minutes, seed, folder, knowledge, allowed)
         named = "" if spec is not None else entry
         campaign = load_campaign(file, overrides, transforms(), named)
         check_folder(campaign.output)
