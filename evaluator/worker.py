@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import prod
 
 from evaluator.api import EvaluatorError
 from evaluator.at_once import for_objective
-from evaluator.backend import BackendFailure
+from evaluator.backend import BackendFailure, Loaded, Placement
 from evaluator.building import OracleBuilder
 from evaluator.cascade import run_cascade, split_checks
+from evaluator.correctness import POISONS
 from evaluator.devices import open_backend
 from evaluator.face_off import face_off, rehearse
 from evaluator.messages import (
@@ -30,7 +32,7 @@ from evaluator.messages import (
     SettleJob,
     Setup,
 )
-from evaluator.plan import bind, over_limits
+from evaluator.plan import Call, bind, over_limits
 from evaluator.process import attach
 from evaluator.result import Evaluation
 from evaluator.retime import retime
@@ -60,7 +62,7 @@ def open_baseline(station: Station, baseline: Prepared) -> Outcome | Fatal:
                 builder.build(size, call, extremes=size in small)
             elif builder.build_beside(size, call) is Standing.AWAITED:
                 awaited.append(size)
-        notes = _unwritten(station, sizes)
+        notes = (*_unwritten(station, sizes), *_lenient(station, loaded, calls))
     except (EvaluatorError, BackendFailure) as error:
         return Fatal(str(error))
     with station.opening.stage("opening: cascade"):
@@ -82,6 +84,22 @@ def _unwritten(station: Station, sizes: Sequence[ProblemSize]) -> tuple[str, ...
     if text := nothing_written(found, referenced=reference is not None):
         raise EvaluatorError(text)
     return unwritten_remarks(found, {size.label for size in station.spec.sizes})
+
+
+def _lenient(station: Station, loaded: Loaded, calls: Mapping[str, Call | None]) -> tuple[str, ...]:
+    """A remark on a checker that takes the right outputs of other inputs: it may take anything."""
+    size = max(station.spec.check_sizes or station.spec.sizes, key=lambda size: prod(size.env.values()))
+    bench, call = station.bench(size), calls[size.label]
+    if bench.checker is None or call is None or len(station.sets) == 1:
+        return ()
+    bench.load(call, station.sets[0], Placement.ROOMY, POISONS[0])
+    station.beat("check", size)
+    bench.run(loaded, call)
+    if not bench.accepts_for(station.sets[1]):
+        return ()
+    return (
+        f"the checker accepts the outputs of other inputs at {size.label}: a wrong variant may pass for a right one",
+    )
 
 
 def settle(station: Station, size: ProblemSize) -> Settled:
