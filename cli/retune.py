@@ -18,7 +18,7 @@ from evo.report.outputs import write_outputs
 from evo.report.summary import times
 from evo.result import CampaignResult
 from evo.retune import Mend, Retune, Retuned
-from evo.retune_campaigns import Absent, known_campaigns, named_campaigns
+from evo.retune_campaigns import known_campaigns, named_campaigns
 from evo.retune_journal import retune_json
 from evo.retune_plan import Plan, plan_of
 from evo.retune_verdict import Figure, Finding, Verdict, worst
@@ -86,9 +86,8 @@ def _plan(
     allow_code: bool,
 ) -> Plan:  # fmt: skip
     """What is to be done with these champions, by the campaigns that are at hand."""
-    absent: tuple[Absent, ...] = ()
     if paths:
-        named = named_campaigns(paths, overrides)
+        named, absent = named_campaigns(paths, overrides)
         campaigns = tuple(item for item in named if kernel in (None, item.name, item.spec.name))
     else:
         campaigns, absent = known_campaigns(found, overrides)

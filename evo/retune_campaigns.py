@@ -27,17 +27,27 @@ class Absent:
     reason: str
 
 
-def named_campaigns(paths: Sequence[Path], overrides: Overrides) -> tuple[Campaign, ...]:
+def named_campaigns(paths: Sequence[Path], overrides: Overrides) -> tuple[tuple[Campaign, ...], tuple[Absent, ...]]:
     """Every campaign (each entry of a file with several) of these files, and of all in these folders.
 
+    A file in a folder that is no campaign, or cannot run on the device that is asked for, is absent.
+
     Raises:
-        CampaignError, SourceError: If one of them is wrong, or a folder holds none.
+        CampaignError, SourceError: If a file that is named itself is wrong, or a folder holds none.
     """
-    found: list[Campaign] = []
-    for file in (file for path in paths for file in _files(path)):
-        plan = load_plan(file, overrides, transforms())
-        found += [plan] if isinstance(plan, Campaign) else [entry.campaign for entry in plan.entries]
-    return tuple(found)
+    campaigns: list[Campaign] = []
+    absent: list[Absent] = []
+    for path in paths:
+        for file in _files(path):
+            try:
+                plan = load_plan(file, overrides, transforms())
+            except (CampaignError, SourceError) as error:
+                if file == path:
+                    raise
+                absent.append(Absent(file.parent.name, str(file), str(error)))
+            else:
+                campaigns += [plan] if isinstance(plan, Campaign) else [entry.campaign for entry in plan.entries]
+    return tuple(campaigns), tuple(absent)
 
 
 def known_campaigns(found: Sequence[Champion], overrides: Overrides) -> tuple[tuple[Campaign, ...], tuple[Absent, ...]]:

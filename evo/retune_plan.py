@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from evaluator.api import EvaluatorError
 from evaluator.devices import facts_of
 from evaluator.objective import Kind
 from evaluator.result import DeviceInfo, Toolchain
@@ -106,35 +107,50 @@ def plan_of(
         version: Of evo-tune.
         every: Look at champions for which nothing has changed as well.
         allow_code: Code outside of a campaign's own folder may run.
-
-    Raises:
-        DeviceError: If a campaign names a device that is not there.
     """
     cases: list[Case] = []
     current: list[tuple[str, str]] = []
     absent: list[Absent] = []
     seen: set[tuple[str, str, tuple[str, ...]]] = set()
     for campaign in campaigns:
-        platform = platform_of(campaign, version)
+        try:
+            platform = platform_of(campaign, version)
+        except EvaluatorError as error:
+            absent.append(Absent(campaign.name, str(campaign.path), str(error)))
+            continue
         same = (campaign.name, platform.kernel_digest, tuple(size.label for size in campaign.spec.sizes))
         if same in seen:
             continue  # a copy of a campaign that was found before
         seen.add(same)
         own = [item for item in found if _belongs(item, campaign, platform)]
-        outside = None if allow_code else foreign_code(campaign)
-        if not own:
-            absent.append(Absent(campaign.name, str(campaign.path), "the base holds no finished campaign of its kernel "
-                                 "as it is now, at its sizes: `evo-tune run` makes one"))  # fmt: skip
-        elif outside is not None:
-            absent.append(Absent(campaign.name, str(campaign.path), f"{outside} lies outside of the campaign's folder; "
-                                 "--allow-code lets it run"))  # fmt: skip
-        elif (champion := chosen(own, platform)) is None:
-            current.append((campaign.name, "nothing was faster than the kernel as it is"))
-        elif not (changes := differences(champion, platform)) and not every:
-            current.append((campaign.name, f"proven on this platform on {champion.finished[:10]}"))
+        if reason := _obstacle(campaign, own, allow_code):
+            absent.append(Absent(campaign.name, str(campaign.path), reason))
+            continue
+        case = _case(campaign, platform, own, every)
+        if isinstance(case, Case):
+            cases.append(case)
         else:
-            cases.append(Case(campaign, champion, platform, changes))
+            current.append((campaign.name, case))
     return Plan(tuple(cases), tuple(current), tuple(absent))
+
+
+def _obstacle(campaign: Campaign, own: Sequence[Champion], allow_code: bool) -> str:
+    """Why a campaign cannot be looked at; empty if it can."""
+    if not own:
+        return "the base holds no finished campaign of its kernel as it is now, at its sizes: `evo-tune run` makes one"
+    outside = None if allow_code else foreign_code(campaign)
+    return f"{outside} lies outside of the campaign's folder; --allow-code lets it run" if outside else ""
+
+
+def _case(campaign: Campaign, platform: Platform, own: Sequence[Champion], every: bool) -> Case | str:
+    """What has to be looked at again, or why nothing has."""
+    champion = chosen(own, platform)
+    if champion is None:
+        return "nothing was faster than the kernel as it is"
+    changes = differences(champion, platform)
+    if not changes and not every:
+        return f"proven on this platform on {champion.finished[:10]}"
+    return Case(campaign, champion, platform, changes)
 
 
 def platform_of(campaign: Campaign, version: str) -> Platform:

@@ -60,7 +60,7 @@ def campaign(tmp_path: Path, knowledge_base: KnowledgeBase) -> Path:
 
 
 def loaded(path: Path, base: KnowledgeBase) -> Campaign:
-    (found,) = named_campaigns([path], Overrides(knowledge=base.where))
+    (found,), _ = named_campaigns([path], Overrides(knowledge=base.where))
     return replace(found, processes=2)
 
 

@@ -12,7 +12,7 @@ from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign import Overrides, load_campaign
 from evo.campaign_types import CampaignError
 from evo.retune_campaigns import foreign_code, known_campaigns, named_campaigns
-from evo.retune_plan import Platform, chosen, differences
+from evo.retune_plan import Platform, chosen, differences, plan_of
 from genome.genes import Gene, Genome, Site
 from knowledge.champions import Champion
 from knowledge.encode import fingerprint
@@ -139,8 +139,12 @@ def test_a_folder_stands_for_the_campaigns_in_it(folder: Path) -> None:
     hidden = folder / ".old"
     hidden.mkdir()
     (hidden / "campaign.yaml").write_text("[]")
-    sizes = [campaign.spec.sizes[0].label for campaign in named_campaigns([folder.parent], Overrides())]
-    assert sorted(sizes) == ["n=1000", "n=2000"]
+    (folder / "campaign-broken.yaml").write_text("version: 1\n")
+    campaigns, (broken,) = named_campaigns([folder.parent], Overrides())
+    assert sorted(campaign.spec.sizes[0].label for campaign in campaigns) == ["n=1000", "n=2000"]
+    assert "campaign-broken.yaml" in broken.file and broken.reason
+    with pytest.raises(CampaignError):
+        named_campaigns([folder / "campaign-broken.yaml"], Overrides())
     empty = folder / "empty"
     empty.mkdir()
     with pytest.raises(CampaignError, match="no campaign file"):
@@ -162,3 +166,9 @@ def test_a_path_in_the_base_is_followed_to_the_users_own_files_only(
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     campaigns, absent = known_campaigns([known], Overrides())
     assert not campaigns and "belongs to another user" in absent[0].reason
+
+
+def test_a_device_that_is_not_here_makes_its_campaign_wait(folder: Path) -> None:
+    campaign = load_campaign(written(folder), Overrides(device="opencl:999"))
+    plan = plan_of([champion(SMALL, OLD, 2.0)], [campaign], "1", every=False, allow_code=False)
+    assert not plan.cases and "opencl:999" in plan.absent[0].reason
