@@ -49,9 +49,10 @@ def lower(
     bounds = _launch_bounds(spec, kernel, result.kernel.launch_bounds)
     kernel = replace(kernel, params=result.kernel.params, launch_bounds=bounds, options=result.kernel.options)
     buffers = (kernel.finish.buffer,) if kernel.finish is not None else ()
-    kernel = kernel if source_form else roomy(kernel, target)
+    own = spec.launch.shared_bytes
+    kernel = kernel if source_form else roomy(kernel, target, own)
     launch = _launch(spec, kernel, target, buffers)
-    last = None if kernel.finish is None else roomy(seal(write_mapping(kernel.finish.kernel)), target)
+    last = None if kernel.finish is None else roomy(seal(write_mapping(kernel.finish.kernel)), target, own)
     problem = _static_problem(kernel, launch, spec, limits, target, source_form)
     if problem is not None:
         return Rejection(genome, problem)

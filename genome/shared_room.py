@@ -21,14 +21,15 @@ def shared_bytes(kernel: Kernel) -> int:
     return sum(shared_size(decl.ctype, decl.dims) for decl in (*kernel.shared, *inside))
 
 
-def roomy(kernel: Kernel, target: Target) -> Kernel:
+def roomy(kernel: Kernel, target: Target, own: SizeExpr) -> Kernel:
     """The kernel with its arrays in one that the launch sizes, where CUDA allows no arrays of constant size so large.
 
-    A kernel that has such an array of its own keeps it, since a block has one; arrays of structs stay what they are.
+    A kernel that has such an array of its own (``own`` are the bytes that its launch asks for) keeps it, since all of a
+    block begin at the same place; arrays of structs stay what they are.
     """
     arrays = [decl for decl in kernel.shared if decl.dims]
     known = all(size_of(decl.ctype) and 0 not in decl.dims for decl in arrays)
-    if target is not Target.CUDA or shared_bytes(kernel) <= STATIC_SHARED or not known:
+    if target is not Target.CUDA or shared_bytes(kernel) <= STATIC_SHARED or not known or str(own) != "0":
         return kernel
     return replace(kernel, launch_shared=sum(shared_size(decl.ctype, decl.dims) for decl in arrays))
 

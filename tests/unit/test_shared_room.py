@@ -16,6 +16,7 @@ from evo.campaign import load_campaign
 from genome.genes import Gene, Genome, Site
 from genome.limits import STATIC_SHARED, DeviceLimits
 from genome.lower import lower
+from genome.sizes import SizeExpr
 from genome.spec import KernelSpec, ProblemSize
 from genome.transforms.builtin import BUILTIN
 from genome.variant import Rejection, Target, Variant
@@ -68,6 +69,13 @@ def test_what_the_device_has_is_the_limit() -> None:
     tight = lower(spec(), genome(4, 32), BUILTIN, Target.CUDA, DeviceLimits())
     assert isinstance(tight, Rejection)
     assert "shared memory are over the limit of 49152" in tight.reason
+
+
+def test_a_kernel_whose_launch_gives_shared_memory_keeps_it_to_itself() -> None:
+    own = replace(spec(), launch=replace(spec().launch, shared_bytes=SizeExpr("1024")))
+    found = lower(own, genome(4, 32), BUILTIN, Target.CUDA, LARGE)
+    assert isinstance(found, Rejection)
+    assert "arrays of constant size" in found.reason
 
 
 def test_it_compiles_and_its_occupancy_counts_what_the_launch_asks_for() -> None:
