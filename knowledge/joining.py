@@ -20,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 
 from evaluator.recording import OPENERS, UNREADABLE
 from knowledge import schema
+from knowledge.champions import ORIGIN
 from knowledge.errors import KnowledgeError
 from knowledge.json_rows import BATCH, count_again, insert_rows
 from knowledge.migrate import current
@@ -40,7 +41,10 @@ def is_base(path: Path) -> bool:
 
 
 def export_base(connection: Connection, path: Path) -> int:
-    """Writes every row, as of one moment; the file appears when it is complete. Returns the number of rows."""
+    """Writes every row, as of one moment; the file appears when it is complete. Returns the number of rows.
+
+    Where campaign files lie on this machine stays here.
+    """
     connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
     partial = path.with_name(f".{path.stem}.partial{path.suffix}")
     try:
@@ -57,7 +61,8 @@ def _write(connection: Connection, file: TextIO) -> int:
     count = 0
     for name, table in _TABLES.items():
         key = ", ".join(column.name for column in table.primary_key)
-        query = text(f"SELECT CAST(to_jsonb(t) AS text) FROM {name} t ORDER BY {key}")
+        kept = f"WHERE key <> '{ORIGIN}'" if name == "state" else ""
+        query = text(f"SELECT CAST(to_jsonb(t) AS text) FROM {name} t {kept} ORDER BY {key}")
         for (row,) in connection.execution_options(stream_results=True, max_row_buffer=1000).execute(query):
             file.write(f'["{name}", {row}]\n')
             count += 1

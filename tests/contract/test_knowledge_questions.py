@@ -280,6 +280,17 @@ def test_a_base_in_another_base_says_the_same(
         assert other.similar(kernel, 3)[0] == knowledge_base.similar(kernel, 3)[0]
 
 
+def test_where_campaign_files_lie_stays_on_this_machine(
+    asked: Asked, knowledge_base: KnowledgeBase, tmp_path: Path
+) -> None:
+    (campaign, *_) = (row.id for row in knowledge_base.history(Filter(), 1))
+    knowledge_base.save_state(campaign, "origin", {"file": "/home/somebody/secret-project/campaign.yaml", "entry": ""})
+    knowledge_base.save_state(campaign, "archive", {"kept": 1})
+    knowledge_base.export(tmp_path / "base.jsonl")
+    text = (tmp_path / "base.jsonl").read_text()
+    assert "secret-project" not in text and '"kept": 1' in text
+
+
 def test_the_better_of_two_bases_is_the_optimum(
     knowledge_base: KnowledgeBase, other: KnowledgeBase, tmp_path: Path
 ) -> None:
