@@ -13,6 +13,8 @@ from evo.report.summary import milliseconds, times
 from evo.verify import Verification, read_claim, verification_json
 from evo.verify import verify as verify_claim
 
+_ENOUGH = 5  # processes over which the interval covers the true median in 94% of cases
+
 
 @click.command()
 @click.argument("best", type=click.Path(path_type=Path))
@@ -87,6 +89,8 @@ def lines(result: Verification) -> list[str]:
         aside = sum(check.fallback for check in comparison.checks)
         ran = f"{len(comparison.checks) - aside} of the further sizes" if aside else "all of the further sizes"
         found.append(f"  {ran} ran the evolved kernel{', the others its fallback' if aside else ''}")
+    if comparison.processes < _ENOUGH:
+        found.append(f"  from fewer than {_ENOUGH} processes: the interval is narrower than it should be")
     if not result.same_text:
         found.append("  its genes give another text than they gave then (target, kernel file or version changed)")
     if comparison.note:

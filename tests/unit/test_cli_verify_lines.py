@@ -33,3 +33,10 @@ def test_no_fallback_is_told_of_where_there_was_none() -> None:
     found = lines(Verification(CLAIM, DEVICE, Toolchain("", "", ""), replace(PROVEN, checks=seen), True))
     assert "  all of the further sizes ran the evolved kernel" in found
     assert not any("fallback" in line for line in found)
+
+
+@pytest.mark.parametrize(("processes", "few"), [(1, True), (4, True), (5, False)])
+def test_few_processes_are_told(processes: int, few: bool) -> None:
+    """With one of them the interval is a point."""
+    found = lines(Verification(CLAIM, DEVICE, Toolchain("", "", ""), replace(PROVEN, processes=processes), True))
+    assert any("fewer than 5 processes" in line for line in found) is few
