@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from evaluator.elements import largest
 from evo.campaign_errors import shown
 from evo.campaign_model import ArgumentModel, CampaignModel, InitModel
 from evo.campaign_paths import existing_file
@@ -81,7 +82,7 @@ def _argument(argument: ArgumentModel, where: FieldPath, sizes: set[str], docume
         raise document.error((*where, "value"), f"'{argument.name}' is {argument.dtype}: expected an integer or an "
                                                 f"expression of sizes, got {value:g}")  # fmt: skip
     shape = tuple(argument.shape or ())
-    init = _initialiser(argument.init, (*where, "init"), document) if argument.init else Initialiser()
+    init = _initialiser(argument.init, argument.dtype, (*where, "init"), document) if argument.init else Initialiser()
     return ArgSpec(argument.name, argument.dtype, Role(argument.role), shape, value, init)
 
 
@@ -92,7 +93,7 @@ def _unknown_dtype(dtype: str) -> str:
     return f"unknown dtype '{dtype}'; {nearest(dtype, DTYPES)}"
 
 
-def _initialiser(init: InitModel, where: FieldPath, document: Document) -> Initialiser:
+def _initialiser(init: InitModel, dtype: str, where: FieldPath, document: Document) -> Initialiser:
     allowed = _INIT_FIELDS[init.kind]
     given = init.model_dump(exclude_none=True, exclude_defaults=True, exclude={"kind"})
     for name in given:
@@ -100,6 +101,9 @@ def _initialiser(init: InitModel, where: FieldPath, document: Document) -> Initi
             takes = ", ".join(allowed) or "no further field"
             raise document.error((*where, name), f"`{init.kind}` takes {takes}, not {name}")
     params = tuple((name, float(value)) for name, value in given.items() if name not in ("path", "function"))
+    for name, number in params:
+        if "float" in dtype and abs(number) > (most := largest(dtype)):
+            raise document.error((*where, name), f"expected at most {most:.4g}, the largest {dtype}, got {number:g}")
     if init.low is not None and init.high is not None and init.low >= init.high:
         raise document.error(where, f"expected low < high, got {init.low:g} and {init.high:g}")
     if init.kind == "wide" and min(init.low or 1.0, init.high or 1.0) <= 0:
