@@ -25,6 +25,9 @@ FIRST = 12
 RECALLED = 5
 FIRST_AFTER_RECALL = 8
 """With a history: measurements of what was best there, and those after which the model is asked."""
+FORGOTTEN = 50
+"""Measurements after which the history is left aside: what it could teach is measured by then, and where this device
+differs it would only hide the best."""
 BELIEVED = 0.5
 """Rank correlation of the history with what was measured, from which on it stands in for measurements."""
 SPREAD_AMONG = 64
@@ -98,6 +101,8 @@ class ParameterSearch:
         if not len(free):
             return None
         count = len(self._measured)
+        if self._history is not None and count >= FORGOTTEN:
+            self._forget()
         if self._history is not None and count < RECALLED:
             return self._recalled(free)
         if count < self._first() or np.isfinite(self._logs).sum() < 3:
@@ -120,6 +125,12 @@ class ParameterSearch:
         here = np.nan_to_num(self._logs, nan=math.inf)
         rank = spearman(self._history[self._measured].mean(axis=1).tolist(), here.tolist())
         return FIRST_AFTER_RECALL if rank is not None and rank >= BELIEVED else FIRST
+
+    def _forget(self) -> None:
+        """Goes on without the history, with the length scales that were found beside it."""
+        logs = self._kernel.logs
+        self._kernel = Kernel(np.append(logs[: self._columns.shape[1]], logs[-1]))
+        self._history = None
 
     def _recalled(self, free: NDArray[np.intp]) -> int:
         """What was best elsewhere: over all histories, then in each of them, in turn.

@@ -14,6 +14,7 @@ from knowledge.parameter_features import parameter_columns
 from knowledge.parameter_search import (
     FIRST,
     FIRST_AFTER_RECALL,
+    FORGOTTEN,
     PARENTS,
     REACH,
     SAMPLE,
@@ -153,6 +154,19 @@ def test_a_history_stands_in_for_measurements_only_where_it_ranks_them(
 ) -> None:
     assert asked_first(tiles, tiles.times_ms, monkeypatch) == FIRST_AFTER_RECALL
     assert asked_first(tiles, 1.0 / tiles.times_ms, monkeypatch) == FIRST
+
+
+def test_a_history_is_left_aside_in_the_end(tiles: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = []
+
+    def counted(kernel: Kernel, inputs: np.ndarray, targets: np.ndarray) -> Posterior:
+        columns.append((len(targets), inputs.shape[1]))
+        return condition(kernel, inputs, targets)
+
+    monkeypatch.setattr("knowledge.parameter_search.condition", counted)
+    curve(tiles, 4, FORGOTTEN + 5, (tiles.times_ms,))
+    with_history, without = dict(columns)[FORGOTTEN - 1], dict(columns)[FORGOTTEN]
+    assert with_history == without + 1
 
 
 def test_a_space_of_failures_ends_in_none_of_them_being_repeated(tiles: Recording) -> None:
