@@ -35,6 +35,8 @@ from warm_start_poison import KINDS, poison
 from warm_start_report import report
 from warm_start_runs import Setting, base_of, judged, tune
 
+from evo.expected import expected_errors
+
 PARTS = ("size", "kernel", "family", "seeds", "poison")
 PAIRED = "matmul"
 """Kernel of the parts ``seeds`` and ``poison``."""
@@ -50,14 +52,18 @@ class Bench:
     until: float
 
     def run(self, name: str, kernel: Kernel, size: dict[str, int], seed: int, history: tuple[str, ...] = ()) -> bool:
-        """One campaign, unless it is there; False if there was no time for it."""
+        """One campaign, unless it is there; False if there was no time for it, or it cannot run here."""
         kept = self.path(name)
         if kept.exists():
             return True
         if time.monotonic() > self.until:
             return False
         start = time.monotonic()
-        tune(kernel.campaign, size, seed, self.setting, [base_of(self.path(known)) for known in history], kept)
+        try:
+            tune(kernel.campaign, size, seed, self.setting, [base_of(self.path(known)) for known in history], kept)
+        except expected_errors() as error:
+            print(f"{name}: {error}", flush=True)
+            return False
         print(f"{name}: {time.monotonic() - start:.0f} s", flush=True)
         return True
 
