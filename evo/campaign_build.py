@@ -17,14 +17,14 @@ from evo.campaign_check import check_launch, check_promises, check_shapes, check
 from evo.campaign_kernel import check_signature, choose_entry
 from evo.campaign_launch import build_launch
 from evo.campaign_memory import check_memory, machine_memory
-from evo.campaign_model import FIXED, CampaignModel
+from evo.campaign_model import FIXED, CampaignModel, InitModel
 from evo.campaign_notes import campaign_notes
 from evo.campaign_objective import build_objective, objective_notes
 from evo.campaign_paths import check_output, find_function, included_folders, read_source
 from evo.campaign_sizes import generate_check_sizes
 from evo.campaign_steering import check_steering
 from evo.campaign_types import Budget, Campaign, CampaignError, Overrides
-from evo.campaign_yaml import Document, Place
+from evo.campaign_yaml import Document, FieldPath, Place
 from genome.genes import Gene, Site
 from genome.limits import DeviceLimits
 from genome.spec import Assumptions, KernelSpec, Steering, Tolerance, Tunable
@@ -55,6 +55,7 @@ def build_campaign(
     check_output(output, Place.of(document, "output", given=overrides.output is not None))
     if overrides.minutes is not None and not 0 < overrides.minutes < math.inf:
         raise CampaignError(f"--minutes: expected a finite number above 0, got {overrides.minutes:g}")
+    _check_generators(model, document, overrides.allow_code)
     return Campaign(
         name=model.name or spec.name,
         path=document.path,
@@ -184,6 +185,17 @@ def _limits(model: CampaignModel) -> DeviceLimits | None:
         shared_bytes=_NO_LIMIT if limits.shared_memory is None else limits.shared_memory,
         registers=limits.registers or 255,
     )
+
+
+def _check_generators(model: CampaignModel, document: Document, allowed: Sequence[Path]) -> None:
+    """Functions that fill arrays are there, and their code may run."""
+    arguments: list[tuple[FieldPath, InitModel | None]] = [
+        *((("arguments", number), argument.init) for number, argument in enumerate(model.arguments)),
+        *((("constants", name), constant.init) for name, constant in model.constants.items()),
+    ]
+    for where, init in arguments:
+        if init is not None and init.kind == "generator":
+            find_function(document, init.function, (*where, "init", "function"), allowed)
 
 
 def _reference(model: CampaignModel, document: Document, allowed: Sequence[Path]) -> Reference | None:

@@ -54,3 +54,32 @@ def test_code_from_elsewhere_is_refused_unless_it_is_allowed(
 def test_code_beside_the_campaign_needs_no_leave(campaign: Path) -> None:
     shutil.copy(EXAMPLE / "reference.py", campaign.parent / "reference.py")
     assert load_campaign(campaign).reference is not None
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_generator_from_elsewhere_needs_leave_as_well(
+    allowed: bool, campaign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVO_TUNE_ALLOW_CODE", raising=False)
+    elsewhere = campaign.parent.parent / "elsewhere"
+    (elsewhere / "fill.py").write_text("def values(shape, sizes, seed):\n    return None\n")
+    name_reference(campaign, "none")
+    text = campaign.read_text()
+    named = f"init: {{kind: generator, function: '{elsewhere}/fill.py:values'}}"
+    changed = text.replace("init: {kind: uniform, low: -1, high: 1}", named, 1)
+    assert changed != text
+    campaign.write_text(changed)
+    if allowed:
+        assert load_campaign(campaign, Overrides(allow_code=(elsewhere,))).spec.args[0].init.kind == "generator"
+        return
+    with pytest.raises(CampaignError, match=r"arguments\[0\].init.function: .* lies outside .*--allow-code"):
+        load_campaign(campaign)
+
+
+def test_a_generator_that_the_file_lacks_is_told_at_once(campaign: Path) -> None:
+    (campaign.parent / "fill.py").write_text("def values(shape, sizes, seed):\n    return None\n")
+    name_reference(campaign, "none")
+    named = "init: {kind: generator, function: 'fill.py:value'}"
+    campaign.write_text(campaign.read_text().replace("init: {kind: uniform, low: -1, high: 1}", named, 1))
+    with pytest.raises(CampaignError, match="has no function 'value'; did you mean 'values'"):
+        load_campaign(campaign)
