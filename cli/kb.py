@@ -86,14 +86,20 @@ def best(
 
 
 @kb.command()
+@click.option("--kernel", help="Exact name of a kernel (a remark in parentheses may follow it).")
+@filtered
 @URL
 @JSON
-def stats(url: str | None, as_json: bool) -> None:
-    """What the knowledge base holds."""
+@CSV
+def stats(kernel: str | None, wanted: Filter, url: str | None, as_json: bool, as_csv: bool) -> None:
+    """What the knowledge base holds, and a line for each kernel and device; --csv prints these lines alone."""
     with open_base(url) as base:
-        found, where = base.stats(), base.where
+        found, where = base.stats(replace(wanted, kernel=kernel)), base.where
     if as_json:
         show_json({**asdict(found), "counts": dict(found.counts), "where": where})
+        return
+    if as_csv:
+        show(found.kernels, _STATS, as_csv)
         return
     click.echo(f"{where}, {found.bytes / 2**20:.1f} MiB")
     click.echo(", ".join(f"{number} {name}" for name, number in found.counts))

@@ -10,6 +10,7 @@ from evaluator.result import DeviceInfo, Evaluation, Resources, Status, Toolchai
 from knowledge import decode, encode, schema
 from knowledge.baseline import baselines
 from knowledge.features import DEVICE_FEATURE_VERSION, DEVICE_FEATURES, KERNEL_FEATURES, SIZE_FEATURE_VERSION
+from knowledge.filters import Filter
 from knowledge.migrate import current
 from knowledge.records import KernelRecord, Lineage, TrainingRow
 from knowledge.rows import KernelStats, Stats, StoredOutcome
@@ -133,21 +134,26 @@ def counts(connection: Connection) -> dict[str, int]:
     return result
 
 
-def stats(connection: Connection) -> Stats:
-    """Size of the base, and a line for each kernel on each device."""
+def stats(connection: Connection, wanted: Filter) -> Stats:
+    """Size of the whole base, and a line for each kernel on each device that fits."""
     evaluation, kernel, hardware, optimum = schema.evaluation, schema.kernel, schema.hardware, schema.optimum
+    toolchain, campaign = schema.toolchain, schema.campaign
     gains = (
         select(optimum.c.kernel_id, optimum.c.hardware_id,
                func.max(optimum.c.baseline_ms / optimum.c.best_ms).label("speedup"))
+        .join(toolchain, toolchain.c.id == optimum.c.toolchain_id)
+        .where(*wanted.on_toolchain(), *_at_sizes(wanted, optimum.c.problem_id))
         .group_by(optimum.c.kernel_id, optimum.c.hardware_id)
         .subquery()
     )  # fmt: skip
-    campaign = schema.campaign
     totals = (
         select(campaign.c.kernel_id, campaign.c.hardware_id, func.count(campaign.c.id.distinct()).label("campaigns"),
                func.count(evaluation.c.id).filter(~evaluation.c.reused).label("evaluations"),
                func.count(evaluation.c.id).filter(evaluation.c.status != Status.OK.value).label("failed"))
+        .join(toolchain, toolchain.c.id == campaign.c.toolchain_id)
         .outerjoin(evaluation, evaluation.c.campaign_id == campaign.c.id)
+        .where(*wanted.on_toolchain(), *wanted.on_date(campaign.c.created_at))
+        .where(*_at_sizes(wanted, evaluation.c.problem_id))
         .group_by(campaign.c.kernel_id, campaign.c.hardware_id)
         .subquery()
     )  # fmt: skip
@@ -156,11 +162,17 @@ def stats(connection: Connection) -> Stats:
         .join(totals, totals.c.kernel_id == kernel.c.id)
         .join(hardware, hardware.c.id == totals.c.hardware_id)
         .outerjoin(gains, (gains.c.kernel_id == kernel.c.id) & (gains.c.hardware_id == hardware.c.id))
+        .where(*wanted.on_kernel(), *wanted.on_hardware())
         .order_by(kernel.c.name, hardware.c.name, kernel.c.id)
     )
     lines = [KernelStats(row.name, row.device, row.campaigns, row.evaluations, row.failed, row.speedup) for row in rows]
     size = int(connection.execute(select(func.pg_database_size(func.current_database()))).scalar_one())
     return Stats(tuple(counts(connection).items()), size, current(connection) or "", tuple(lines))
+
+
+def _at_sizes(wanted: Filter, problem: ColumnElement[int]) -> list[ColumnElement[bool]]:
+    conditions = wanted.on_problem()
+    return [problem.in_(select(schema.problem.c.id).where(*conditions))] if conditions else []
 
 
 def _joined(query: Select[Any]) -> Select[Any]:

@@ -281,9 +281,9 @@ class KnowledgeBase:
         """The answer to one statement of SQL, read-only."""
         return self._database.run(lambda connection: answer(connection, statement, limit, timeout_s))
 
-    def stats(self) -> Stats:
+    def stats(self, wanted: Filter | None = None) -> Stats:
         """Size of the base and a line for each kernel and device."""
-        return self._database.run(queries.stats)
+        return self._database.run(lambda connection: queries.stats(connection, wanted or Filter()))
 
     def close(self) -> None:
         """Disconnects; the last client of an embedded server stops it. Idempotent."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -112,6 +114,25 @@ def test_conditions_agree_with_brute_force(
     history = knowledge_base.history(wanted, 100)
     assert len(history) == len(devices) * len(tools)
     assert all(row.best == 3.0 and row.evaluations == 6 for row in history)
+    lines = knowledge_base.stats(wanted).kernels
+    assert len(lines) == (len(devices) if expected else 0)
+    assert all((row.campaigns, row.evaluations) == (len(tools), 2 * len(tools) * len(sizes)) for row in lines)
+    assert all(row.best_speedup == pytest.approx(3.0) for row in lines)
+
+
+@pytest.mark.parametrize("command", ["best", "top", "history", "kernels", "devices", "stats"])
+def test_tables_are_csv_and_json_as_well(
+    command: str, knowledge_base: KnowledgeBase, asked: dict[str, KernelRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("kb", "kb_list"):
+        monkeypatch.setattr(f"cli.{module}.open_base", lambda url: kept(knowledge_base))
+    question = ["kb", command, "--kernel", asked["float32"].name, "--vendor", "NVIDIA", "--limit", "100"]
+    question = question[:-2] if command == "stats" else question
+    rows = list(csv.DictReader(io.StringIO(CliRunner().invoke(app, [*question, "--csv"]).output)))
+    data = json.loads(CliRunner().invoke(app, [*question, "--json"]).output)
+    listed = data["kernels"] if command == "stats" else data
+    assert rows and len(rows) == len(listed)
+    assert CliRunner().invoke(app, question).output.count("NVIDIA") >= (0 if command == "kernels" else len(rows))
 
 
 def test_types_of_elements(knowledge_base: KnowledgeBase, asked: dict[str, KernelRecord]) -> None:
@@ -281,7 +302,7 @@ def test_a_base_in_another_base_says_the_same(
 
 
 def test_where_campaign_files_lie_stays_on_this_machine(
-    asked: Asked, knowledge_base: KnowledgeBase, tmp_path: Path
+    asked: dict[str, KernelRecord], knowledge_base: KnowledgeBase, tmp_path: Path
 ) -> None:
     (campaign, *_) = (row.id for row in knowledge_base.history(Filter(), 1))
     knowledge_base.save_state(campaign, "origin", {"file": "/home/somebody/secret-project/campaign.yaml", "entry": ""})
