@@ -155,9 +155,7 @@ REFUSED = {
 def test_near_misses_are_not_split(name: str) -> None:
     (old, new), words = REFUSED[name]
     source = (
-        MATMUL.replace("const float* B", "float* B")
-        .replace("float sum", "int sum2 = 0; float sum")
-        .replace(old, new)
+        MATMUL.replace("const float* B", "float* B").replace("float sum", "int sum2 = 0; float sum").replace(old, new)
     )
     spec = spec_of("matmul")
     changed = KernelSpec(**{**spec.__dict__, "source": source})
