@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf
 
 from genome.sizes import ExpressionError, SizeExpr
 from genome.spec import DTYPES
@@ -35,6 +35,12 @@ def _threads(value: object) -> object:
         raise ValueError(
             f"expected an integer or an expression of tunables and sizes such as 2*TILE; {error}"
         ) from None
+
+
+def _ascending(bounds: list[int]) -> list[int]:
+    if bounds[0] > bounds[1]:
+        raise ValueError(f"expected [low, high], got {bounds}")
+    return bounds
 
 
 def _per_axis(value: object) -> object:
@@ -167,7 +173,7 @@ class AssumeModel(_Model):
     no_alias: bool = False
     alignment: Literal[1, 2, 4, 8, 16, 32, 64, 128, 256] = 4
     divisible: dict[str, Positive] = {}
-    ranges: dict[str, Annotated[list[int], Field(min_length=2, max_length=2)]] = {}
+    ranges: dict[str, Annotated[list[int], Field(min_length=2, max_length=2), AfterValidator(_ascending)]] = {}
     reassociation: bool = False
     fast_math: bool = False
     tf32: bool = False

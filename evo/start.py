@@ -159,9 +159,8 @@ def known(parts: Parts, state: SearchState) -> str:
     """One sentence on what the base remembers; empty if nothing."""
     own = [prior for prior in state.priors if prior.kernel_digest == parts.kernel.digest]
     if own:
-        best = own[0]
-        return f"the knowledge base knows this kernel: {best.why}"
-    if state.priors:
-        best = state.priors[0]
-        return f"the knowledge base knows {best.why}"
-    return ""
+        return f"the knowledge base knows this kernel: {own[0].why}"
+    best = next(iter(state.priors), None)
+    if best is None or (best.promise is not None and best.promise <= 0.0):  # what was no gain there is no news here
+        return ""
+    return f"the knowledge base knows {best.why}"

@@ -137,6 +137,7 @@ BAD = [
     ("output: out", "check_sizes: [{M: 3, N: 5, K: 7}]", 16, "check_sizes", "at least three"),
     ("output: out", "assume: {divisible: {K: 24}}", 16, "assume.divisible.K", "24 does not divide"),
     ("output: out", "assume: {ranges: {M: [1, 32]}}", 16, "assume.ranges.M", "outside [1, 32]"),
+    ("output: out", "assume: {ranges: {M: [64, 1]}}", 16, "assume.ranges.M", "expected [low, high], got [64, 1]"),
     ("output: out", "transforms: {forbid: [unrol]}", 16, "transforms.forbid[0]", "did you mean 'unroll'"),
     ("output: out", "transforms: {forbid: ['@90-99']}", 16, "transforms.forbid[0]", "stands on lines"),
     ("output: out", "transforms: {focus: ['unroll@9-2']}", 16, "transforms.focus[0]", "first line before the last"),
