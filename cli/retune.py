@@ -10,6 +10,7 @@ import click
 from cli.errors import INTERRUPTED, LOST
 from cli.interrupt import StopSwitch, stop_on_signals
 from cli.kb_common import CSV, JSON, Column, base_url, open_base, printable, show, show_json, version
+from cli.run import ALLOW_CODE
 from cli.screen import make_screen
 from evo.campaign import Campaign, CampaignError, Overrides
 from evo.engine import run_campaign
@@ -37,7 +38,7 @@ _CODES = {Verdict.KEPT: 0, Verdict.MENDED: LOST, Verdict.LOST: NOT_MENDED}
               help="Fresh measurements of each campaign that mends.")  # fmt: skip
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Wall-clock minutes of each of them.")
 @click.option("--all", "every", is_flag=True, help="Champions for which nothing has changed as well.")
-@click.option("--allow-code", is_flag=True, help="Run references and generators outside of a campaign's folder.")
+@ALLOW_CODE
 @click.option("--resume", is_flag=True, help="Go on with the interrupted retune of this output folder.")
 @click.option("--output", type=click.Path(path_type=Path), default=Path("evo-retune"), show_default=True,
               help="Folder for retune.json and the results of campaigns.")  # fmt: skip
@@ -51,7 +52,7 @@ def retune(
     budget: int,
     minutes: float | None,
     every: bool,
-    allow_code: bool,
+    allow_code: tuple[Path, ...],
     resume: bool,
     output: Path,
     knowledge: str | None,
@@ -67,10 +68,10 @@ def retune(
     url = base_url(None if knowledge in (None, "auto") else knowledge)
     if knowledge == "none":
         raise CampaignError("--knowledge: champions are in the knowledge base; expected auto or a URL, got none")
-    overrides = Overrides(device=device, knowledge=url or "auto")
+    overrides = Overrides(device=device, knowledge=url or "auto", allow_code=allow_code)
     with open_base(url) as base, stop_on_signals(_say) as stop:
         found = tuple(item for item in base.champions() if kernel in (None, item.kernel, item.name))
-        plan = _plan(found, campaigns, kernel, overrides, every, allow_code)
+        plan = _plan(found, campaigns, kernel, overrides, every)
         _check(plan, found, kernel, output)
         work = Retune(plan, output, budget, minutes, _mend(stop), _say, stop)
         done = work.run(resume)
@@ -82,16 +83,15 @@ def retune(
 
 
 def _plan(
-    found: tuple[Champion, ...], paths: tuple[Path, ...], kernel: str | None, overrides: Overrides, every: bool,
-    allow_code: bool,
-) -> Plan:  # fmt: skip
+    found: tuple[Champion, ...], paths: tuple[Path, ...], kernel: str | None, overrides: Overrides, every: bool
+) -> Plan:
     """What is to be done with these champions, by the campaigns that are at hand."""
     if paths:
         named, absent = named_campaigns(paths, overrides)
         campaigns = tuple(item for item in named if kernel in (None, item.name, item.spec.name))
     else:
         campaigns, absent = known_campaigns(found, overrides)
-    plan = plan_of(found, campaigns, version(), every, allow_code)
+    plan = plan_of(found, campaigns, version(), every)
     return replace(plan, absent=(*absent, *plan.absent))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,21 +65,6 @@ def known_campaigns(found: Sequence[Champion], overrides: Overrides) -> tuple[tu
             absent.setdefault(name, Absent(name, file, str(error)))
     here = {campaign.name for campaign in campaigns}  # of several copies, one is enough
     return tuple(campaigns), tuple(item for name, item in absent.items() if name not in here)
-
-
-def foreign_code(campaign: Campaign) -> Path | None:
-    """The first file of code that the campaign would run from outside of its own folder."""
-    folder = campaign.path.resolve().parent
-    return next((file for file in _code(campaign) if not file.resolve().is_relative_to(folder)), None)
-
-
-def _code(campaign: Campaign) -> Iterator[Path]:
-    """Files with functions that are called: reference or checker, and generators of inputs."""
-    if campaign.reference is not None:
-        yield Path(campaign.reference.path)
-    for argument in campaign.spec.args:
-        if argument.init.kind == "generator":
-            yield Path(argument.init.path.rpartition(":")[0])
 
 
 def _files(path: Path) -> list[Path]:

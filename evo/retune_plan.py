@@ -14,7 +14,7 @@ from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign_replay import PREFIX
 from evo.campaign_types import Campaign
 from evo.contract import contract
-from evo.retune_campaigns import Absent, foreign_code
+from evo.retune_campaigns import Absent
 from evo.retune_verdict import Figure
 from evo.wire import build
 from genome.replay import spec_kernel
@@ -22,6 +22,8 @@ from knowledge.champions import Champion
 from knowledge.encode import fingerprint
 from knowledge.features import device_features, kernel_record
 from knowledge.similarity import vector_distance
+
+_UNKNOWN = "the base holds no finished campaign of its kernel as it is now, at its sizes: `evo-tune run` makes one"
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,7 @@ class Plan:
     absent: tuple[Absent, ...]
 
 
-def plan_of(
-    found: Sequence[Champion], campaigns: Sequence[Campaign], version: str, every: bool, allow_code: bool
-) -> Plan:
+def plan_of(found: Sequence[Champion], campaigns: Sequence[Campaign], version: str, every: bool) -> Plan:
     """Finds each campaign's champion, and what has changed since that was proven.
 
     Args:
@@ -106,7 +106,6 @@ def plan_of(
         campaigns: Those at hand.
         version: Of evo-tune.
         every: Look at champions for which nothing has changed as well.
-        allow_code: Code outside of a campaign's own folder may run.
     """
     cases: list[Case] = []
     current: list[tuple[str, str]] = []
@@ -123,8 +122,8 @@ def plan_of(
             continue  # a copy of a campaign that was found before
         seen.add(same)
         own = [item for item in found if _belongs(item, campaign, platform)]
-        if reason := _obstacle(campaign, own, allow_code):
-            absent.append(Absent(campaign.name, str(campaign.path), reason))
+        if not own:
+            absent.append(Absent(campaign.name, str(campaign.path), _UNKNOWN))
             continue
         case = _case(campaign, platform, own, every)
         if isinstance(case, Case):
@@ -132,14 +131,6 @@ def plan_of(
         else:
             current.append((campaign.name, case))
     return Plan(tuple(cases), tuple(current), tuple(absent))
-
-
-def _obstacle(campaign: Campaign, own: Sequence[Champion], allow_code: bool) -> str:
-    """Why a campaign cannot be looked at; empty if it can."""
-    if not own:
-        return "the base holds no finished campaign of its kernel as it is now, at its sizes: `evo-tune run` makes one"
-    outside = None if allow_code else foreign_code(campaign)
-    return f"{outside} lies outside of the campaign's folder; --allow-code lets it run" if outside else ""
 
 
 def _case(campaign: Campaign, platform: Platform, own: Sequence[Champion], every: bool) -> Case | str:

@@ -85,7 +85,7 @@ def remember(base: KnowledgeBase, campaign: Campaign, genome: Genome, speedup: f
 
 
 def planned(base: KnowledgeBase, campaign: Campaign) -> Plan:
-    plan = plan_of(base.champions(), [campaign], "", every=False, allow_code=False)
+    plan = plan_of(base.champions(), [campaign], "", every=False)
     assert not plan.absent
     return plan
 

@@ -180,7 +180,7 @@ def planned(base: KnowledgeBase, site: Site) -> Plan:
     found = [item for item in base.champions() if item.kernel == site.kernel]
     campaigns, absent = known_campaigns(found, Overrides(knowledge=site.url))
     assert not absent
-    return plan_of(found, campaigns, "", every=True, allow_code=False)
+    return plan_of(found, campaigns, "", every=True)
 
 
 def test_an_interrupted_retune_goes_on_with_the_campaign_that_it_had_begun(

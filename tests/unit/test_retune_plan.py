@@ -11,7 +11,7 @@ import pytest
 from evaluator.result import DeviceInfo, Toolchain
 from evo.campaign import Overrides, load_campaign
 from evo.campaign_types import CampaignError
-from evo.retune_campaigns import foreign_code, known_campaigns, named_campaigns
+from evo.retune_campaigns import known_campaigns, named_campaigns
 from evo.retune_plan import Platform, chosen, differences, plan_of
 from genome.genes import Gene, Genome, Site
 from knowledge.champions import Champion
@@ -126,10 +126,14 @@ def written(folder: Path, reference: str = "", init: str = "") -> Path:
         ("link.py:twice", "", True),
     ],
 )
-def test_code_outside_of_the_folder_is_seen(folder: Path, reference: str, init: str, outside: bool) -> None:
+def test_code_outside_of_the_folder_needs_leave(folder: Path, reference: str, init: str, outside: bool) -> None:
     (folder / "link.py").symlink_to(folder.parent / "code.py")
-    found = foreign_code(load_campaign(written(folder, reference, init)))
-    assert (found is not None) is outside
+    path = written(folder, reference, init)
+    campaigns, absent = named_campaigns([folder], Overrides())
+    assert (len(campaigns), len(absent)) == ((0, 1) if outside else (1, 0))
+    assert all("--allow-code" in item.reason for item in absent)
+    allowed, _ = named_campaigns([path], Overrides(allow_code=(folder.parent,)))
+    assert len(allowed) == 1
 
 
 def test_a_folder_stands_for_the_campaigns_in_it(folder: Path) -> None:
@@ -170,5 +174,5 @@ def test_a_path_in_the_base_is_followed_to_the_users_own_files_only(
 
 def test_a_device_that_is_not_here_makes_its_campaign_wait(folder: Path) -> None:
     campaign = load_campaign(written(folder), Overrides(device="opencl:999"))
-    plan = plan_of([champion(SMALL, OLD, 2.0)], [campaign], "1", every=False, allow_code=False)
+    plan = plan_of([champion(SMALL, OLD, 2.0)], [campaign], "1", every=False)
     assert not plan.cases and "opencl:999" in plan.absent[0].reason
