@@ -66,7 +66,7 @@ def priors(
     places = _places(connection, apart, asked, PLACES * limit)
     connection.execute(_AS_WRITTEN)
     queries = (optima_at(), proofs()) if places else ()
-    rows = [row for query in queries for row in connection.execute(query, place_values(places))]
+    rows = [row for query in queries for row in connection.execute(query, place_values(places)).all()]
     scale = _Scale(asked, apart)
     found: dict[str, Prior] = {}
     for row in sorted(rows, key=scale.order):
@@ -125,7 +125,7 @@ def _places(connection: Connection, apart: Mapping[int, float], asked: _Asked, l
     problem = schema.problem
     rows = connection.execute(
         select(problem.c.id, problem.c.kernel_id, problem.c["values"]).where(problem.c.kernel_id.in_(apart))
-    )
+    ).all()
     near = {
         row.id: nearest_size(decode.sizes(row.values), asked.sizes) + _kernel_part(apart[row.kernel_id])
         for row in rows
