@@ -127,10 +127,11 @@ class ParameterSearch:
         return FIRST_AFTER_RECALL if rank is not None and rank >= BELIEVED else FIRST
 
     def _forget(self) -> None:
-        """Goes on without the history, with the length scales that were found beside it."""
+        """Goes on without the history. Length scales that were found beside it start a thorough look of their own."""
         logs = self._kernel.logs
         self._kernel = Kernel(np.append(logs[: self._columns.shape[1]], logs[-1]))
         self._history = None
+        self._looked = 0
 
     def _recalled(self, free: NDArray[np.intp]) -> int:
         """What was best elsewhere: over all histories, then in each of them, in turn.
