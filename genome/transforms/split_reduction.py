@@ -36,10 +36,9 @@ class SplitReduction:
     A kernel with few results, but long sums, so has blocks enough. Parts are added in their order: the result is the
     same in every run. Several sums of one type have their places in one buffer, ``w[z][sum][i]``. Legal if the loop
     stands at the top of the body and is the only one in it, carries recognised reductions of one type and stores
-    nothing, its bounds are expressions of scalar parameters, it reads nothing that is stored in
-    front of it (which is left to the second launch), and every axis is bounded by an expression of sizes. Needs
-    ``assume.reassociation`` for floating-point sums, and ``assume.no_alias`` where statements in front of the loop
-    touch memory.
+    nothing, its bounds are expressions of scalar parameters, it reads nothing that is stored in front of it (which is
+    left to the second launch), and every axis is bounded by an expression of sizes. Needs ``assume.reassociation`` for
+    floating-point sums, and ``assume.no_alias`` where statements in front of the loop touch memory.
     Parameters: ``parts``, 2 to 64 blocks that share the loop.
     Source: split-K matrix products of CUTLASS (parallel reduction through a workspace).
     """
